@@ -1,0 +1,8 @@
+# The protocol: pure functions, used by the daemon, the library, the command and the tests.
+noinst_LTLIBRARIES += libproto.la
+libproto_la_SOURCES = \
+	proto/text.c proto/text.h \
+	proto/mem.c proto/mem.h \
+	proto/proto.h proto/words.def \
+	proto/words.c proto/parse.c proto/format.c
+dist_doc_DATA += proto/PROTOCOL.txt

@@ -1,0 +1,25 @@
+# The daemon. Everything but main.c is a library, so that the tests can link it.
+noinst_LTLIBRARIES += libserver.la
+libserver_la_SOURCES = \
+	server/record.c server/record.h \
+	server/op.c server/op.h \
+	server/engine.c server/engine.h \
+	server/dispatch.c server/dispatch.h \
+	server/answer.c server/answer.h \
+	server/conn.c server/conn.h \
+	server/listener.c server/listener.h \
+	server/server.c server/server.h \
+	server/conf.c server/conf.h server/conf.def \
+	server/log.c server/log.h \
+	server/stats.c server/stats.h \
+	server/clock.c server/clock.h \
+	server/sdnotify.c server/sdnotify.h \
+	server/admin_http.c server/admin_http.h \
+	server/stores/store.c server/stores/store.h \
+	server/stores/memory.c \
+	server/stores/sqlite.c
+libserver_la_LIBADD = libproto.la $(UV_LIBS) $(SQLITE_LIBS) $(CJSON_LIBS) -lpthread
+
+sbin_PROGRAMS += claimd
+claimd_SOURCES = server/main.c
+claimd_LDADD = libserver.la

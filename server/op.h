@@ -1,0 +1,103 @@
+/*
+ * op.h - one operation on its way through the daemon: dispatch makes it, the engine orders it, a store answers it.
+ *
+ * One op is one conditional write or one read. Its maker owns it and its memory; the engine and the store only link it
+ * into their queues between submit and the answer. Nobody touches it after handing the answer up.
+ */
+#ifndef CLAIMD_SERVER_OP_H
+#define CLAIMD_SERVER_OP_H
+
+#include "record.h"
+
+enum op_kind {
+	OP_RECORD, /* `ask` on the record of `key` */
+	OP_LIST,   /* a page of records: `scan` */
+	OP_SWEEP,  /* delete what may be deleted: `scan` */
+	OP_COUNT   /* walk the store and count, for the metrics */
+};
+
+enum op_result {
+	OP_PENDING,
+	OP_APPLIED,  /* the verdict stands and, where it changes something, is durable */
+	OP_LOST,     /* the record said no; the verdict says how, nothing was written */
+	OP_REFUSED,  /* surely not applied: the store is down, full, or does not know how; `err` says why */
+	OP_UNCERTAIN /* something may have left for the store and no answer came; may or may not be applied */
+};
+
+/* What LIST and SWEEP want. */
+struct scan {
+	struct slice prefix; /* of the whole key, namespace included */
+	struct slice cursor; /* absent: from the start */
+	struct slice owner;  /* absent: any */
+	int state;           /* an enum choice of STATE, -1: any */
+	int64_t older;       /* microseconds in its state; 0: any */
+	size_t limit;        /* 1 .. 1000 */
+	bool dry;            /* SWEEP: count only */
+};
+
+struct page_item {
+	struct slice key;
+	struct record record;
+};
+
+/* The answer to LIST. One block of memory, from mem_alloc, freed by op_release. */
+struct page {
+	size_t count;
+	struct slice cursor; /* absent: this was the last page */
+	struct page_item item[];
+};
+
+/* The answer to COUNT. */
+struct counts {
+	int64_t live, lapsed, done, failed, unknown, free;
+	int64_t gone;              /* ended, not swept yet */
+	int64_t oldest_unknown_us; /* age; 0: there is none */
+};
+
+struct op {
+	/* asked, set by the maker */
+	enum op_kind kind;
+	struct slice key; /* whole, namespace in front */
+	struct ask ask;
+	struct scan scan;
+	int64_t deadline_ms; /* on the monotonic clock; the engine's */
+
+	/* answered, set by the store before op_done */
+	enum op_result result;
+	enum err err;          /* OP_REFUSED, OP_UNCERTAIN: ERR_STORE, ERR_BUSY, ERR_TIMEOUT, ERR_INTERNAL */
+	bool unreadable;       /* OP_REFUSED: the record is there and cannot be read: retry=no */
+	struct errbuf why;     /* text for err */
+	struct verdict verdict;
+	struct record record;  /* as it now reads; its slices live until the answer has been handed up */
+	int64_t now;           /* the store's time at which it was decided */
+	struct page *page;     /* OP_LIST */
+	int64_t deleted;       /* OP_SWEEP */
+	bool more;             /* OP_SWEEP: the limit ended it */
+	struct counts counts;  /* OP_COUNT */
+
+	/* the engine's */
+	struct op *next;       /* in its key's queue */
+	void *slot;            /* its key's entry */
+	int64_t sent_ms;       /* monotonic; 0: not given to the store yet */
+	bool abandoned;        /* the deadline passed while the store had it: its maker was answered */
+	int heap_at;           /* in the heap of deadlines; -1: not there */
+
+	/* the store's */
+	struct op *store_next;
+	void *store_mem;       /* memory that record's slices point to; freed by op_release */
+};
+
+/* All fields empty, kind and key as given. */
+void op_init(struct op *op, enum op_kind kind, struct slice key);
+/* Frees what stores hung on it, not the op itself. */
+void op_release(struct op *op);
+
+/* For stores: the answer to OP_RECORD from the table; sets result, verdict, record and now. */
+void op_decide(struct op *op, struct record *rec, int64_t now);
+/* For stores and store.c: surely not applied / nobody knows. The format is the reason, for a person. */
+__attribute__((format(printf, 3, 4))) void op_refuse(struct op *op, enum err err, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void op_doubt(struct op *op, enum err err, const char *format, ...);
+/* The op only reads: it needs no writer. */
+bool op_reads(const struct op *op);
+
+#endif

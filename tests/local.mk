@@ -1,0 +1,1 @@
+# Tests: `make check` runs what is in TESTS.
