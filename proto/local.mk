@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libproto.la
 libproto_la_SOURCES = \
 	proto/text.c proto/text.h \
 	proto/mem.c proto/mem.h \
+	proto/sha256.c proto/sha256.h \
 	proto/proto.h proto/words.def \
 	proto/words.c proto/parse.c proto/format.c
 dist_doc_DATA += proto/PROTOCOL.txt
