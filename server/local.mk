@@ -10,6 +10,7 @@ libserver_la_SOURCES = \
 	server/listener.c server/listener.h \
 	server/server.c server/server.h \
 	server/conf.c server/conf.h server/conf.def \
+	server/conf_show.c server/setting.c server/setting.h server/env.c server/env.h \
 	server/log.c server/log.h \
 	server/stats.c server/stats.h \
 	server/clock.c server/clock.h \
