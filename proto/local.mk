@@ -5,5 +5,6 @@ libproto_la_SOURCES = \
 	proto/mem.c proto/mem.h \
 	proto/sha256.c proto/sha256.h \
 	proto/proto.h proto/words.def \
-	proto/words.c proto/parse.c proto/format.c
+	proto/words.c proto/value.c proto/frame.c \
+	proto/parse.c proto/format.c
 dist_doc_DATA += proto/PROTOCOL.txt

@@ -82,6 +82,7 @@ const struct option_info *option_info(enum option option);
 /* Names; static storage. word_name(WORD_NONE) is empty. */
 struct slice word_name(enum word word);
 struct slice choice_name(enum choice choice);
+enum option choice_option(enum choice choice); /* the option that takes it */
 struct slice err_name(enum err err);
 struct slice err_retry(enum err err); /* "no", "safe" or "maybe" */
 const char *err_meaning(enum err err);
@@ -124,7 +125,8 @@ struct request {
 	struct slice body;  /* absent when none was announced (or it was oversize) */
 	uint32_t given;     /* bit per option that was there */
 	struct option_value {
-		int64_t number;    /* DURATION in ms, TTL in ms or PROTO_NEVER, INTEGER, FLAG 0/1, CHOICE an enum choice */
+		int64_t number;    /* DURATION in ms, TTL in ms or PROTO_NEVER, INTEGER, FLAG 1 (a flag of 0 is as if
+		                      not given), CHOICE an enum choice */
 		struct slice text; /* BYTES, decoded */
 	} value[OPT__COUNT]; /* valid only where `given` has the bit */
 };
@@ -133,10 +135,10 @@ struct request {
  * Reads one line (no LF) and checks it against the table. Percent-escapes are decoded in place, so the line
  * is written to, and the slices in *req point into it and are valid as long as it is.
  *
- * body: the frame's body, absent when none was announced. oversize: it was above the limit and is not here.
+ * body: the frame's body; absent when none was announced, or when it was oversize and is not here.
  * Everything that needs no store is decided here: grammar, unknown or doubled options, units, ranges, limits,
  * a body where none is taken, body= and result= both, the options a verb cannot do without (fence for the
- * holder's verbs, lease for RENEW, as for RESOLVE).
+ * holder's verbs, lease for RENEW, as for RESOLVE), HELP for a verb that there is not. STATUS takes `result` as a flag.
  *
  * ERR_NONE; or what to answer, with the reason in *err. Even then req->given has the TAG bit and its value when the tag
  * itself was well formed, since the refusal must carry it, and req->verb is VERB__COUNT or the verb.
@@ -166,7 +168,7 @@ struct field {
 struct reply {
 	bool event;       /* the line began with "*" */
 	struct slice word; /* as it stood: a client may meet one that it does not know */
-	enum word code;   /* WORD_NONE: never heard of, so do not run */
+	enum word code;   /* WORD_NONE: an event, or never heard of, so do not run */
 	enum err err;     /* for WORD_ERR: ERR__COUNT when the code is unknown */
 	struct slice err_name;
 	size_t count;
@@ -174,8 +176,9 @@ struct reply {
 	struct slice body; /* absent when none was announced */
 };
 
-/* Reads one reply line (no LF), decoding in place as request_parse does. Fields it does not know are kept; a
- * line it cannot read is false with the reason in *err. More than PROTO_MAX_FIELDS fields: the rest are dropped. */
+/* Reads one reply line (no LF), decoding in place as request_parse does. Fields it does not know are kept, but for
+ * body=, and a bare name is "1"; a line it cannot read is false with the reason in *err. More than PROTO_MAX_FIELDS
+ * fields: the rest are dropped. */
 bool reply_parse(struct reply *reply, char *line, size_t len, struct slice body, struct errbuf *err);
 /* The value of a field; absent when there is none. */
 struct slice reply_field(const struct reply *reply, const char *name);
