@@ -18,6 +18,8 @@ libserver_la_SOURCES = \
 	server/admin_http.c server/admin_http.h \
 	server/stores/store.c server/stores/store.h \
 	server/stores/memory.c \
+	server/stores/memory_table.c server/stores/memory_table.h \
+	server/stores/memory_scan.c server/stores/memory_scan.h \
 	server/stores/sqlite.c
 libserver_la_LIBADD = libproto.la $(UV_LIBS) $(SQLITE_LIBS) $(CJSON_LIBS) -lpthread
 
