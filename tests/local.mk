@@ -7,3 +7,19 @@ tests_check_sha256_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_sha256_LDADD = libproto.la $(CHECK_LIBS)
 TESTS += tests/check_sha256
 endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_record
+tests_check_record_SOURCES = tests/check_record.c tests/record_samples.c tests/record_samples.h
+tests_check_record_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_record_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_record
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_record_end
+tests_check_record_end_SOURCES = tests/check_record_end.c tests/record_samples.c tests/record_samples.h
+tests_check_record_end_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_record_end_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_record_end
+endif
