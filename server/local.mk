@@ -5,10 +5,13 @@ libserver_la_SOURCES = \
 	server/op.c server/op.h \
 	server/engine.c server/engine.h \
 	server/dispatch.c server/dispatch.h \
-	server/answer.c server/answer.h \
+	server/answer.c server/call.h \
+	server/help.c server/help.h \
+	server/grants.c server/grants.h \
+	server/hash.c server/hash.h \
 	server/conn.c server/conn.h \
 	server/listener.c server/listener.h \
-	server/server.c server/server.h \
+	server/server.c server/server_view.c server/server_stop.c server/server.h \
 	server/conf.c server/conf.h server/conf.def \
 	server/conf_show.c server/setting.c server/setting.h server/env.c server/env.h \
 	server/log.c server/log.h \

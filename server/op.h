@@ -54,6 +54,8 @@ struct counts {
 	int64_t oldest_unknown_us; /* age; 0: there is none */
 };
 
+struct slot;
+
 struct op {
 	/* asked, set by the maker */
 	enum op_kind kind;
@@ -77,10 +79,11 @@ struct op {
 
 	/* the engine's */
 	struct op *next;       /* in its key's queue */
-	void *slot;            /* its key's entry */
-	int64_t sent_ms;       /* monotonic; 0: not given to the store yet */
-	bool abandoned;        /* the deadline passed while the store had it: its maker was answered */
-	int heap_at;           /* in the heap of deadlines; -1: not there */
+	struct slot *slot;     /* its key's entry */
+	struct op *due_prev, *due_next; /* among all ops, by deadline */
+	int64_t sent_ms;       /* monotonic; when it was given to the store; 0: not yet */
+	bool late;             /* the deadline passed while the store had it: its maker has been told */
+	bool own;              /* made by the engine itself (an undo) */
 
 	/* the store's */
 	struct op *store_next;

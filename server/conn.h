@@ -1,0 +1,97 @@
+/*
+ * conn.h - one client's connection: octets in, frames up, answers in order, octets out. It knows no verbs.
+ *
+ * The order of answers is kept here: each request takes a `turn` when it arrives, and its answer leaves when all ordered turns
+ * before it have left. A turn of a tagged request is not ordered and leaves as soon as it is answered.
+ *
+ * A turn tells its owner once, by handler->ended, whether the client can have heard the answer: from the moment the
+ * kernel was handed the first octet of it, yes. An answer that was never handed over, or never given, was surely not heard.
+ *
+ * Back-pressure: a connection is not read while its client does not read, or has too many requests under way.
+ */
+#ifndef CLAIMD_SERVER_CONN_H
+#define CLAIMD_SERVER_CONN_H
+
+#include <sys/types.h>
+#include <uv.h>
+
+#include "../proto/proto.h"
+
+struct conn;
+
+/* A place in the order of a connection's answers. Embedded in whatever the owner makes of a request. */
+struct turn {
+	struct turn *prev, *next;
+	struct conn *conn; /* NULL: the connection has ended */
+	bool ordered;
+	bool answered;
+	char *held;        /* an answer that waits for those before it; from mem_alloc */
+	size_t held_len;
+	uint64_t at;       /* where in the connection's output it starts */
+};
+
+struct conn_handler {
+	/* A request: one line (may be written to) and its body (absent: none). oversize: it had a body above the limit, which
+	 * has been drained. The octets are valid during the call. */
+	void (*request)(void *arg, struct conn *conn, struct slice line, struct slice body, bool oversize);
+	/* The framing is in doubt: answer this; the connection then reads no more and closes when all is answered. */
+	void (*broken)(void *arg, struct conn *conn, enum err code, const char *why);
+	/* After conn_await_header: the header of an HTTP request has been read. `line` is its first line. */
+	void (*http)(void *arg, struct conn *conn, struct slice line);
+	/* See above. The turn is its owner's again. */
+	void (*ended)(void *arg, struct turn *turn, bool heard);
+	/* The connection is gone; `session` (see conn_open) is to be freed. */
+	void (*closed)(void *arg, void *session);
+	void *arg;
+};
+
+struct conn_limits {
+	size_t max_line, max_body;
+	size_t max_turns;   /* open requests, above which it is not read */
+	size_t max_unread;  /* octets of answers that the client has not taken, above which it is not read */
+};
+
+/* What all connections of a server share. Zero it, set the first three, call conn_set_init. */
+struct conn_set {
+	uv_loop_t *loop;
+	struct conn_handler handler;
+	struct conn_limits limits;
+	struct conn *first;      /* all connections */
+	struct conn *dirty;      /* those with something to write or to take up again, linked */
+	size_t count;
+	char *scratch;           /* the octets of one read */
+	bool flushing;
+	void (*emptied)(void *arg, size_t left); /* a connection is gone */
+	void *emptied_arg;
+};
+
+bool conn_set_init(struct conn_set *set); /* false: no memory */
+void conn_set_release(struct conn_set *set);
+
+/* Takes over the connected socket fd and starts reading. session: the owner's, from handler's side. False: no memory or
+ * descriptor; the fd is closed and the session still the caller's. */
+bool conn_open(struct conn_set *set, int fd, void *session);
+void *conn_session(struct conn *conn);
+int conn_fd(const struct conn *conn);
+
+void turn_open(struct turn *turn, struct conn *conn, bool ordered);
+/* Gives the answer, whole lines with their bodies; the octets are copied. Only while turn->conn is there. Not to be touched
+ * afterwards: without memory the connection closes, and `ended` is called from inside. */
+void turn_answer(struct turn *turn, struct slice head, struct slice body);
+
+/* From inside handler->request: `line` begins an HTTP request. Reads on to the empty line, then calls handler->http. */
+void conn_await_header(struct conn *conn, struct slice line);
+/* Closes when everything that was asked has been answered and written (QUIT, HTTP). Reads no more. */
+void conn_finish(struct conn *conn);
+/* Writes outside any turn, then finishes: for HTTP. */
+void conn_write_last(struct conn *conn, struct slice text);
+/* Ends it at once; what was not written is lost. */
+void conn_close(struct conn *conn);
+
+/* Writes what has gathered and takes up reading where it was held back: once per turn of the loop, after the store's flush.
+ * True: requests were taken up, so flush the store again. */
+bool conn_set_flush(struct conn_set *set);
+void conn_set_finish_all(struct conn_set *set);
+void conn_set_close_all(struct conn_set *set);
+
+#endif

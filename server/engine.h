@@ -1,0 +1,48 @@
+/*
+ * engine.h - decides everything that is not the store's: order per key, deadlines, taking back a win that nobody heard of.
+ *
+ * Dispatch submits ops. The engine lets at most one op per key be with the store at a time and hands each answer up
+ * exactly once, in the order in which the ops of that key came. It has no sockets, no libuv and no clock:
+ * the server calls it with the monotonic time, so that a test drives it with plain numbers.
+ *
+ * An op that is not about one record (LIST, SWEEP, COUNT) has no order to keep and goes straight to the store.
+ */
+#ifndef CLAIMD_SERVER_ENGINE_H
+#define CLAIMD_SERVER_ENGINE_H
+
+#include "hash.h"
+#include "op.h"
+
+struct engine;
+
+struct engine_hooks {
+	/* Give the op to the store, which answers by engine_done later, never from inside. */
+	void (*to_store)(void *arg, struct op *op);
+	/* Its deadline passed while the store has it: tell its maker ERR timeout now, and read no answer from it, since the store may
+	 * be writing there. `answer` follows when the store lets go; op->late is set then. */
+	void (*late)(void *arg, struct op *op);
+	/* Answered; the op is its maker's again. */
+	void (*answer)(void *arg, struct op *op);
+	void *arg;
+};
+
+/* NULL: no memory. timeout_ms: from submit to the answer; longer than the store's own. */
+struct engine *engine_new(const struct engine_hooks *hooks, int64_t timeout_ms, const struct hash_seed *seed);
+/* Everything must have been answered. */
+void engine_free(struct engine *engine);
+
+/* Takes the op until it is answered. False: no memory, nothing happened, the op is still the caller's. */
+bool engine_submit(struct engine *engine, struct op *op, int64_t now_ms);
+/* The store has answered this op. */
+void engine_done(struct engine *engine, struct op *op, int64_t now_ms);
+/* Gives back a win (key and token as asked, the fence from its record), in front of whatever waits for that key. `won` is
+ * only read. Without memory it does nothing: the lease heals it. */
+void engine_undo(struct engine *engine, const struct op *won, int64_t now_ms);
+/* Ends what is over its deadline. Returns when it wants to be called next, INT64_MAX: when there is something. */
+int64_t engine_tick(struct engine *engine, int64_t now_ms);
+/* Ops that were submitted and are not answered, or that the store has not let go of. */
+size_t engine_pending(const struct engine *engine);
+/* Wins given back since the start. */
+uint64_t engine_undone(const struct engine *engine);
+
+#endif
