@@ -37,7 +37,7 @@ struct scan {
 
 struct page_item {
 	struct slice key;
-	struct record record;
+	struct record record; /* without its result: a page of them could be large */
 };
 
 /* The answer to LIST. One block of memory, from mem_alloc, freed by op_release. */
@@ -70,7 +70,7 @@ struct op {
 	bool unreadable;       /* OP_REFUSED: the record is there and cannot be read: retry=no */
 	struct errbuf why;     /* text for err */
 	struct verdict verdict;
-	struct record record;  /* as it now reads; its slices live until the answer has been handed up */
+	struct record record;  /* as it now reads; its slices live until the answer has been handed up: while op_done runs */
 	int64_t now;           /* the store's time at which it was decided */
 	struct page *page;     /* OP_LIST */
 	int64_t deleted;       /* OP_SWEEP */
