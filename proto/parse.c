@@ -10,6 +10,7 @@
  */
 #include "proto.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -167,8 +168,8 @@ static enum err number_check(enum option option, int64_t n, struct errbuf *err)
 		return refuse(err, ERR_BADOPT, "fence=0 is no fence: give the number that WON gave");
 	if (option == OPT_LIMIT && n < 1)
 		return refuse(err, ERR_BADOPT, "limit is 1 or more");
-	if (option == OPT_PROTO && n < 1)
-		return refuse(err, ERR_BADOPT, "proto is 1 or more");
+	if (option == OPT_PROTO && n != PROTO_VERSION)
+		return refuse(err, ERR_BADOPT, "proto=%" PRId64 " is not spoken here: this is version %d", n, PROTO_VERSION);
 	return ERR_NONE;
 }
 
@@ -331,8 +332,9 @@ static enum err request_check(const struct walk *walk)
 		return refuse(walk->err, ERR_BADOPT, "result= and body= at once: the result comes in one of them");
 	if (req->verb == VERB_STATUS && req->key.data == NULL && result)
 		return refuse(walk->err, ERR_BADKEY, "result needs a key: is a variable empty?");
-	if (req->verb == VERB_RESOLVE && request_has(req, OPT_AS) && req->value[OPT_AS].number == CHOICE_AS_FREE && result)
-		return refuse(walk->err, ERR_BADOPT, "as=free keeps no result: leave it out");
+	bool frees = request_has(req, OPT_AS) && req->value[OPT_AS].number == CHOICE_AS_FREE;
+	if (frees && (result || request_has(req, OPT_TTL)))
+		return refuse(walk->err, ERR_BADOPT, "as=free keeps no result and no ttl: leave them out");
 	return needed_check(walk);
 }
 
