@@ -23,3 +23,7 @@ tests_check_record_end_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_record_end_LDADD = libserver.la $(CHECK_LIBS)
 TESTS += tests/check_record_end
 endif
+
+TESTS += tests/demo.sh
+EXTRA_DIST += tests/demo.sh tests/check.sh tests/lint.sh tests/layers.sh tests/layers_test.sh tests/sizes.sh \
+	tests/fuzz.sh tests/fuzz_request.c tests/fuzz_reply.c tests/bench/run.sh tests/bench/bench.c
