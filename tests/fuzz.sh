@@ -22,7 +22,7 @@ for target in fuzz_request fuzz_reply; do
 	awk -v folder="$out/$target.seeds" '
 		/^case / { close(file); file = folder "/" ++n; printf "" >file }
 		/^in / { print substr($0, 4) >file }
-		/^raw / { text = substr($0, 5); gsub(/\\\\n/, "\n", text); gsub(/\\\\r/, "\r", text); printf "%s", text >file }
+		/^raw / { text = substr($0, 5); gsub(/\\n/, "\n", text); gsub(/\\r/, "\r", text); printf "%s", text >file }
 	' proto/vectors/*.txt
 	clang -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 		-o "$out/$target" "tests/$target.c" proto/*.c
