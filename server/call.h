@@ -1,5 +1,6 @@
 /*
- * call.h - one request from its line to its answer: what dispatch.c makes, and answer.c puts into words.
+ * call.h - one request from its line to its answer: dispatch.c takes it through, call.c has its memory, answer.c puts the
+ * answer into words, account.c counts it.
  *
  * One block of memory holds the turn on its connection, the op and a copy of every octet of the request that is needed. It
  * has two users, the engine (until it answers the op) and the connection (until the turn ends), and goes with the second.
@@ -9,6 +10,8 @@
 
 #include "conn.h"
 #include "op.h"
+
+struct dispatch;
 
 /* What is known of a connection's client. */
 struct session {
@@ -36,6 +39,31 @@ struct call {
 	struct call *spare;  /* the next one of the reserve */
 	char text[];
 };
+
+#define NO_MEMORY "out of memory; nothing was done, try again"
+
+/* A session for a new connection on this socket, with its peer; ns: the daemon's own namespace, NULL: none. NULL: no memory. */
+struct session *session_new(int fd, const char *ns);
+void session_free(struct session *session);
+/* False: no memory, nothing has changed. */
+bool session_take_namespace(struct session *session, struct slice ns);
+
+/* A call with its turn on the connection and its tag, and room for text_len octets, of which the tag takes the first. NULL: no memory; the client has been told ERR
+ * busy, or its connection closed. */
+struct call *call_new(struct dispatch *dispatch, struct conn *conn, const struct request *req, size_t text_len);
+void call_free(struct call *call);
+/* Copies text to *at, which moves on: absent stays absent. */
+struct slice call_copy(char **at, struct slice text);
+/* The key as it is stored: the session's namespace in front. */
+struct slice call_key(char **at, const struct session *session, struct slice key);
+/* Answers ERR. Only while its connection is there. */
+void call_refuse(struct call *call, enum err code, const char *why);
+/* A few calls put aside, for refusing when there is no memory. False: no memory for them. */
+bool call_reserve(struct dispatch *dispatch);
+void call_reserve_free(struct dispatch *dispatch);
+
+/* account.c: counts, and logs what operators did. */
+void account_answer(struct call *call);
 
 /* The answer to the call's op as the head of a reply (one line with its LF) and its body. At most ANSWER_HEAD octets. */
 #define ANSWER_HEAD 4096

@@ -4,8 +4,6 @@
  *     on_request -> request_parse -> a verb without store: answered at once
  *                                 -> else op_fill_* -> engine_submit -> ... -> dispatch_answer -> turn_answer
  *     on_ended    <- the connection: the client heard the answer, or surely did not: then a fresh win is undone
- *
- * Without memory for a call there is a small reserve, enough to say ERR busy; when that is out too, the connection closes.
  */
 #include "config.h"
 
@@ -13,141 +11,17 @@
 
 #include <string.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 
 #include "../proto/mem.h"
 #include "admin_http.h"
 #include "clock.h"
 #include "help.h"
 
-#define RESERVE_CALLS 16
 #define TOKEN_OCTETS 16
 #define LIST_DEFAULT 100
 #define LIST_MAX 1000
 #define SWEEP_DEFAULT 1000
 #define US_PER_MS 1000
-#define NO_MEMORY "out of memory; nothing was done, try again"
-
-/* ---- sessions ---- */
-
-static bool take_namespace(struct session *session, struct slice ns)
-{
-	char *copy = mem_alloc(ns.len + 1);
-
-	if (copy == NULL)
-		return false;
-	memcpy(copy, ns.data, ns.len);
-	copy[ns.len] = ':';
-	mem_free((void *)(uintptr_t)session->ns.data);
-	session->ns = (struct slice){copy, ns.len + 1};
-	return true;
-}
-
-struct session *session_new(int fd, const char *ns)
-{
-	struct session *session = mem_zero(sizeof *session);
-	struct ucred peer;
-	socklen_t len = sizeof peer;
-
-	if (session == NULL)
-		return NULL;
-	if (ns != NULL && !take_namespace(session, slice_from(ns))) {
-		mem_free(session);
-		return NULL;
-	}
-	session->fresh = true;
-	session->pid = session->uid = -1;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0) {
-		session->pid = peer.pid;
-		session->uid = (int64_t)peer.uid;
-	}
-	return session;
-}
-
-void session_free(struct session *session)
-{
-	mem_free((void *)(uintptr_t)session->ns.data);
-	mem_free(session);
-}
-
-/* ---- calls ---- */
-
-static void call_free(struct call *call)
-{
-	struct dispatch *dispatch = call->dispatch;
-
-	op_release(&call->op);
-	if (call->reserve) {
-		call->spare = dispatch->reserve;
-		dispatch->reserve = call;
-	} else {
-		mem_free(call);
-	}
-}
-
-static void call_refuse(struct call *call, enum err code, const char *why)
-{
-	char head[2048];
-	struct writer w;
-
-	call->dispatch->stats->errors[code]++;
-	writer_init(&w, head, sizeof head);
-	answer_error(&w, call->tag, code, why);
-	turn_answer(&call->turn, writer_done(&w), SLICE_ABSENT);
-}
-
-/* text_len octets can be copied to call->text. NULL: no memory; the connection has been told, or closed. */
-static struct call *call_new(struct dispatch *dispatch, struct conn *conn, const struct request *req, size_t text_len)
-{
-	const struct session *session = conn_session(conn);
-	struct call *call = mem_alloc(sizeof *call + text_len);
-	bool tagged = request_has(req, OPT_TAG);
-	bool refuse = call == NULL;
-
-	if (refuse) {
-		call = dispatch->reserve;
-		if (call == NULL) {
-			conn_close(conn);
-			return NULL;
-		}
-		dispatch->reserve = call->spare;
-		tagged = false; /* the reserve has no room for it; a reply in order is found without */
-	}
-	memset(call, 0, sizeof *call);
-	call->dispatch = dispatch;
-	call->reserve = refuse;
-	call->verb = req->verb;
-	call->pid = session->pid;
-	call->uid = session->uid;
-	call->start_us = clock_mono_us();
-	turn_open(&call->turn, conn, !tagged);
-	if (!refuse)
-		return call;
-	call_refuse(call, ERR_BUSY, NO_MEMORY);
-	return NULL;
-}
-
-/* Copies text behind what was copied before. */
-static struct slice call_copy(char **at, struct slice text)
-{
-	struct slice copy = {*at, text.len};
-
-	if (text.data == NULL)
-		return SLICE_ABSENT;
-	memcpy(*at, text.data, text.len);
-	*at += text.len;
-	return copy;
-}
-
-/* The key as it is stored: the session's namespace in front. */
-static struct slice call_key(char **at, const struct session *session, struct slice key)
-{
-	char *start = *at;
-
-	call_copy(at, session->ns);
-	call_copy(at, key);
-	return (struct slice){start, (size_t)(*at - start)};
-}
 
 /* ---- requests that need no store ---- */
 
@@ -167,7 +41,7 @@ static void do_hello(struct call *call, const struct request *req, struct sessio
 			                              "use a new connection");
 			return;
 		}
-		if (!take_namespace(session, req->value[OPT_NS].text)) {
+		if (!session_take_namespace(session, req->value[OPT_NS].text)) {
 			call_refuse(call, ERR_BUSY, NO_MEMORY);
 			return;
 		}
@@ -492,9 +366,7 @@ static void on_request(void *arg, struct conn *conn, struct slice line, struct s
 	struct request req;
 	struct errbuf err;
 	struct call *call;
-	struct slice tag;
 	enum err code;
-	char *at;
 
 	if (session->fresh) {
 		session->fresh = false;
@@ -507,12 +379,9 @@ static void on_request(void *arg, struct conn *conn, struct slice line, struct s
 	code = request_parse(&req, (char *)(uintptr_t)line.data, line.len, body, &err);
 	if (code == ERR_NONE && oversize)
 		code = check_oversize(&req, &err);
-	tag = text_of(&req, OPT_TAG);
 	call = call_new(dispatch, conn, &req, line.len + body.len + session->ns.len + TOKEN_OCTETS);
 	if (call == NULL)
 		return;
-	at = call->text;
-	call->tag = call_copy(&at, tag);
 	if (code != ERR_NONE) {
 		dispatch->stats->parse_refusals++;
 		call_refuse(call, code, err.text);
@@ -587,89 +456,6 @@ void dispatch_handler(struct dispatch *dispatch, struct conn_handler *handler)
 
 /* ---- answers ---- */
 
-static void note_settlement(struct call *call)
-{
-	struct dispatch *dispatch = call->dispatch;
-	const struct op *op = &call->op;
-	struct grant grant;
-	int64_t now_ms = call->start_us / US_PER_MS;
-
-	if (op->verdict.word != WORD_OK || !grants_settle(dispatch->grants, op->key, op->ask.fence, &grant))
-		return;
-	stats_observe(dispatch->stats, STATS_HOLD_DURATION, (now_ms - grant.won_ms) * US_PER_MS);
-	if (grant.until_ms > grant.won_ms)
-		stats_observe(dispatch->stats, STATS_LEASE_USED,
-		              (now_ms - grant.won_ms) * 1000000 / (grant.until_ms - grant.won_ms));
-}
-
-/* The lease as this daemon counts it: from when the request came, so never longer than the store's. */
-static void note_grant(struct call *call)
-{
-	int64_t now_ms = call->start_us / US_PER_MS;
-
-	grants_hold(call->dispatch->grants, call->op.key, call->op.record.fence, now_ms,
-	            now_ms + record_left_ms(&call->op.record, call->op.now));
-}
-
-/* Who settled by hand what others asked for, and why. */
-static void log_operator(const struct call *call)
-{
-	enum word word = call->op.verdict.word;
-
-	log_event(call->dispatch->log, LOG_LEVEL_INFO, call->verb == VERB_RESOLVE ? "resolve" : "forget",
-	          "a record was settled by hand",
-	          (struct log_field[]){log_key("key", call->op.key), log_slice("answer", word_name(word)),
-	                               log_int("fence", call->op.record.fence), log_int("pid", call->pid),
-	                               log_int("uid", call->uid), log_slice("reason", call->reason), log_end()});
-}
-
-/* Counts what an answered op says. */
-static void note(struct call *call)
-{
-	struct stats *stats = call->dispatch->stats;
-	const struct op *op = &call->op;
-	bool failed = op->result == OP_REFUSED || op->result == OP_UNCERTAIN;
-	enum word word = failed ? WORD_ERR : op->verdict.word;
-
-	if (op->sent_ms != 0)
-		stats_observe(stats, STATS_STORE_DURATION, clock_mono_us() - op->sent_ms * US_PER_MS);
-	if (failed)
-		stats->errors[op->err]++;
-	else if (word == WORD_ERR)
-		stats->errors[op->verdict.err]++;
-	stats->unreadable_records += op->unreadable;
-	if (op->kind != OP_RECORD)
-		return;
-	switch (op->ask.verb) {
-	case ASK_CLAIM:
-		stats->claims[word]++;
-		stats->takeovers += word == WORD_WON && op->verdict.was == WAS_LAPSED;
-		stats_observe(stats, STATS_CLAIM_DURATION, clock_mono_us() - call->start_us);
-		if (word == WORD_WON)
-			note_grant(call);
-		break;
-	case ASK_RENEW:
-		if (word == WORD_OK)
-			note_grant(call);
-		break;
-	case ASK_RESOLVE:
-	case ASK_FORGET:
-		log_operator(call);
-		stats->settlements[call->verb][word]++;
-		break;
-	case ASK_COMPLETE:
-	case ASK_FAIL:
-	case ASK_RELEASE:
-	case ASK_DOUBT:
-		stats->settlements[call->verb][word]++;
-		note_settlement(call);
-		break;
-	case ASK_CHECK:
-	case ASK_STATUS:
-		break;
-	}
-}
-
 void dispatch_late(void *arg, struct op *op)
 {
 	struct call *call = (struct call *)(void *)((char *)op - offsetof(struct call, op));
@@ -731,7 +517,7 @@ void dispatch_answer(void *arg, struct op *op)
 	call->with_engine = false;
 	call->granted = answered_well && op->kind == OP_RECORD && op->ask.verb == ASK_CLAIM && !call->own_token &&
 	                op->verdict.word == WORD_WON && op->verdict.was != WAS_OWN;
-	note(call);
+	account_answer(call);
 	if (op->late || call->turn.conn == NULL) {
 		/* Its client was told ERR timeout, or is gone. A late answer on a turn that still stands is freed with the turn. */
 		if (call->granted)
@@ -750,27 +536,11 @@ void dispatch_answer(void *arg, struct op *op)
 bool dispatch_init(struct dispatch *dispatch)
 {
 	dispatch->stopping = false;
-	dispatch->reserve = NULL;
 	dispatch->random_left = 0;
-	for (int i = 0; i < RESERVE_CALLS; i++) {
-		struct call *call = mem_zero(sizeof *call);
-
-		if (call == NULL) {
-			dispatch_release(dispatch);
-			return false;
-		}
-		call->spare = dispatch->reserve;
-		dispatch->reserve = call;
-	}
-	return true;
+	return call_reserve(dispatch);
 }
 
 void dispatch_release(struct dispatch *dispatch)
 {
-	struct call *call;
-
-	while ((call = dispatch->reserve) != NULL) {
-		dispatch->reserve = call->spare;
-		mem_free(call);
-	}
+	call_reserve_free(dispatch);
 }

@@ -45,8 +45,4 @@ void dispatch_handler(struct dispatch *dispatch, struct conn_handler *handler);
 void dispatch_late(void *arg, struct op *op);
 void dispatch_answer(void *arg, struct op *op);
 
-/* A session for a new connection on this socket, with its peer; ns: the daemon's own namespace, NULL: none. NULL: no memory. */
-struct session *session_new(int fd, const char *ns);
-void session_free(struct session *session);
-
 #endif

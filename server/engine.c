@@ -183,6 +183,7 @@ static void due_remove(struct engine *engine, struct op *op)
 
 static void send_to_store(struct engine *engine, struct op *op, int64_t now_ms)
 {
+	op->sent = true;
 	op->sent_ms = now_ms;
 	engine->hooks.to_store(engine->hooks.arg, op);
 }
@@ -194,7 +195,7 @@ bool engine_submit(struct engine *engine, struct op *op, int64_t now_ms)
 
 	op->next = NULL;
 	op->slot = NULL;
-	op->sent_ms = 0;
+	op->sent = false;
 	op->late = false;
 	if (op->kind != OP_RECORD) {
 		due_add(engine, op, now_ms);
@@ -307,7 +308,7 @@ int64_t engine_tick(struct engine *engine, int64_t now_ms)
 
 	while ((op = engine->due_first) != NULL && op->deadline_ms <= now_ms) {
 		due_remove(engine, op);
-		if (op->sent_ms != 0) {
+		if (op->sent) {
 			op->late = true;
 			if (!op->own)
 				engine->hooks.late(engine->hooks.arg, op);

@@ -5,7 +5,7 @@ libserver_la_SOURCES = \
 	server/op.c server/op.h \
 	server/engine.c server/engine.h \
 	server/dispatch.c server/dispatch.h \
-	server/answer.c server/call.h \
+	server/call.c server/call.h server/answer.c server/account.c \
 	server/help.c server/help.h \
 	server/grants.c server/grants.h \
 	server/hash.c server/hash.h \

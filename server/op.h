@@ -81,7 +81,8 @@ struct op {
 	struct op *next;       /* in its key's queue */
 	struct slot *slot;     /* its key's entry */
 	struct op *due_prev, *due_next; /* among all ops, by deadline */
-	int64_t sent_ms;       /* monotonic; when it was given to the store; 0: not yet */
+	bool sent;             /* the store has it, or had it */
+	int64_t sent_ms;       /* monotonic; when it was given to the store */
 	bool late;             /* the deadline passed while the store had it: its maker has been told */
 	bool own;              /* made by the engine itself (an undo) */
 

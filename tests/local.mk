@@ -27,3 +27,11 @@ endif
 TESTS += tests/demo.sh
 EXTRA_DIST += tests/demo.sh tests/check.sh tests/lint.sh tests/layers.sh tests/layers_test.sh tests/sizes.sh \
 	tests/fuzz.sh tests/fuzz_request.c tests/fuzz_reply.c tests/bench/run.sh tests/bench/bench.c
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_engine
+tests_check_engine_SOURCES = tests/check_engine.c
+tests_check_engine_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_engine_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_engine
+endif

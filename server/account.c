@@ -1,0 +1,92 @@
+/*
+ * account.c - what an answered op adds to the counters, to the claims that are live, and to the log. It decides nothing.
+ * dispatch.c calls account_answer for every op that the engine hands back.
+ */
+#include "call.h"
+
+#include "clock.h"
+#include "dispatch.h"
+
+#define US_PER_MS 1000
+
+static void note_settlement(struct call *call)
+{
+	struct dispatch *dispatch = call->dispatch;
+	const struct op *op = &call->op;
+	struct grant grant;
+	int64_t now_ms = call->start_us / US_PER_MS;
+
+	if (op->verdict.word != WORD_OK || !grants_settle(dispatch->grants, op->key, op->ask.fence, &grant))
+		return;
+	stats_observe(dispatch->stats, STATS_HOLD_DURATION, (now_ms - grant.won_ms) * US_PER_MS);
+	if (grant.until_ms > grant.won_ms)
+		stats_observe(dispatch->stats, STATS_LEASE_USED,
+		              (now_ms - grant.won_ms) * 1000000 / (grant.until_ms - grant.won_ms));
+}
+
+/* The lease as this daemon counts it: from when the request came, so never longer than the store's. */
+static void note_grant(struct call *call)
+{
+	int64_t now_ms = call->start_us / US_PER_MS;
+
+	grants_hold(call->dispatch->grants, call->op.key, call->op.record.fence, now_ms,
+	            now_ms + record_left_ms(&call->op.record, call->op.now));
+}
+
+/* Who settled by hand what others asked for, and why. */
+static void log_operator(const struct call *call)
+{
+	enum word word = call->op.verdict.word;
+
+	log_event(call->dispatch->log, LOG_LEVEL_INFO, call->verb == VERB_RESOLVE ? "resolve" : "forget",
+	          "a record was settled by hand",
+	          (struct log_field[]){log_key("key", call->op.key), log_slice("answer", word_name(word)),
+	                               log_int("fence", call->op.record.fence), log_int("pid", call->pid),
+	                               log_int("uid", call->uid), log_slice("reason", call->reason), log_end()});
+}
+
+void account_answer(struct call *call)
+{
+	struct stats *stats = call->dispatch->stats;
+	const struct op *op = &call->op;
+	bool failed = op->result == OP_REFUSED || op->result == OP_UNCERTAIN;
+	enum word word = failed ? WORD_ERR : op->verdict.word;
+
+	if (op->sent)
+		stats_observe(stats, STATS_STORE_DURATION, clock_mono_us() - op->sent_ms * US_PER_MS);
+	if (failed)
+		stats->errors[op->err]++;
+	else if (word == WORD_ERR)
+		stats->errors[op->verdict.err]++;
+	stats->unreadable_records += op->unreadable;
+	if (op->kind != OP_RECORD)
+		return;
+	switch (op->ask.verb) {
+	case ASK_CLAIM:
+		stats->claims[word]++;
+		stats->takeovers += word == WORD_WON && op->verdict.was == WAS_LAPSED;
+		stats_observe(stats, STATS_CLAIM_DURATION, clock_mono_us() - call->start_us);
+		if (word == WORD_WON)
+			note_grant(call);
+		break;
+	case ASK_RENEW:
+		if (word == WORD_OK)
+			note_grant(call);
+		break;
+	case ASK_RESOLVE:
+	case ASK_FORGET:
+		log_operator(call);
+		stats->settlements[call->verb][word]++;
+		break;
+	case ASK_COMPLETE:
+	case ASK_FAIL:
+	case ASK_RELEASE:
+	case ASK_DOUBT:
+		stats->settlements[call->verb][word]++;
+		note_settlement(call);
+		break;
+	case ASK_CHECK:
+	case ASK_STATUS:
+		break;
+	}
+}

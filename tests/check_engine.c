@@ -1,0 +1,267 @@
+/*
+ * check_engine.c - the engine on plain numbers: order per key, deadlines, late answers, wins taken back.
+ *
+ * The store here is a list of what the engine handed over; the test answers when it likes. Nothing waits.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../proto/mem.h"
+#include "../server/engine.h"
+
+#define TIMEOUT_MS 1000
+#define MAX 64
+
+static struct engine *engine;
+static struct op *at_store[MAX], *answered[MAX], *late[MAX];
+static int at_store_count, answered_count, late_count;
+
+static void to_store(void *arg, struct op *op)
+{
+	(void)arg;
+	at_store[at_store_count++] = op;
+}
+
+static void on_late(void *arg, struct op *op)
+{
+	(void)arg;
+	late[late_count++] = op;
+}
+
+static void on_answer(void *arg, struct op *op)
+{
+	(void)arg;
+	answered[answered_count++] = op;
+}
+
+static void setup(void)
+{
+	struct engine_hooks hooks = {to_store, on_late, on_answer, NULL};
+	struct hash_seed seed = {1, 2};
+
+	at_store_count = answered_count = late_count = 0;
+	engine = engine_new(&hooks, TIMEOUT_MS, &seed);
+	ck_assert_ptr_nonnull(engine);
+}
+
+static void teardown(void)
+{
+	ck_assert_uint_eq(engine_pending(engine), 0);
+	engine_free(engine);
+	engine = NULL;
+}
+
+static void claim(struct op *op, const char *key, int64_t now_ms)
+{
+	op_init(op, OP_RECORD, slice_from(key));
+	op->ask.verb = ASK_CLAIM;
+	op->ask.token = slice_from("0123456789abcdef");
+	ck_assert(engine_submit(engine, op, now_ms));
+}
+
+/* The store answers with a win of this fence. */
+static void win(struct op *op, int64_t fence, int64_t now_ms)
+{
+	op->result = OP_APPLIED;
+	op->verdict.word = WORD_WON;
+	op->record.state = STATE_CLAIMED;
+	op->record.fence = fence;
+	engine_done(engine, op, now_ms);
+}
+
+START_TEST(one_op_per_key_at_a_time)
+{
+	struct op a, b, c, other;
+
+	claim(&a, "k", 0);
+	claim(&b, "k", 0);
+	claim(&c, "k", 0);
+	claim(&other, "other", 0);
+	ck_assert_int_eq(at_store_count, 2);
+	ck_assert_ptr_eq(at_store[0], &a);
+	ck_assert_ptr_eq(at_store[1], &other);
+	win(&a, 1, 1);
+	ck_assert_int_eq(at_store_count, 3);
+	ck_assert_ptr_eq(at_store[2], &b);
+	win(&other, 1, 1);
+	ck_assert_int_eq(at_store_count, 3);
+	win(&b, 1, 1);
+	win(&c, 1, 1);
+	ck_assert_int_eq(answered_count, 4);
+	ck_assert_ptr_eq(answered[0], &a);
+	ck_assert_ptr_eq(answered[2], &b);
+	ck_assert_ptr_eq(answered[3], &c);
+}
+END_TEST
+
+START_TEST(many_keys_have_many_slots)
+{
+	static struct op op[MAX];
+	static char name[MAX][16];
+
+	for (int i = 0; i < MAX; i++) {
+		snprintf(name[i], sizeof name[i], "key%d", i);
+		claim(&op[i], name[i], 0);
+	}
+	ck_assert_int_eq(at_store_count, MAX);
+	ck_assert_uint_eq(engine_pending(engine), MAX);
+	for (int i = 0; i < MAX; i++)
+		win(&op[i], 1, 1);
+	ck_assert_int_eq(answered_count, MAX);
+}
+END_TEST
+
+START_TEST(a_page_has_no_order_to_keep)
+{
+	struct op claimed, list;
+
+	claim(&claimed, "k", 0);
+	op_init(&list, OP_LIST, SLICE_ABSENT);
+	ck_assert(engine_submit(engine, &list, 0));
+	ck_assert_int_eq(at_store_count, 2);
+	list.result = OP_APPLIED;
+	engine_done(engine, &list, 1);
+	win(&claimed, 1, 1);
+	ck_assert_ptr_eq(answered[0], &list);
+}
+END_TEST
+
+START_TEST(who_waits_too_long_is_refused)
+{
+	struct op a, b;
+
+	claim(&a, "k", 0);
+	claim(&b, "k", 10);
+	ck_assert_int_eq(engine_tick(engine, 999), 1000);
+	ck_assert_int_eq(late_count + answered_count, 0);
+	ck_assert_int_eq(engine_tick(engine, 1010), INT64_MAX);
+	/* a is with the store: nobody knows. b never left: surely not done. */
+	ck_assert_int_eq(late_count, 1);
+	ck_assert_ptr_eq(late[0], &a);
+	ck_assert_int_eq(answered_count, 1);
+	ck_assert_ptr_eq(answered[0], &b);
+	ck_assert_int_eq(b.result, OP_REFUSED);
+	ck_assert_int_eq(b.err, ERR_BUSY);
+	win(&a, 1, 2000);
+	ck_assert_int_eq(answered_count, 2);
+	ck_assert(a.late);
+}
+END_TEST
+
+START_TEST(a_late_op_keeps_its_place)
+{
+	struct op a, b;
+
+	claim(&a, "k", 0);
+	engine_tick(engine, TIMEOUT_MS);
+	claim(&b, "k", TIMEOUT_MS);
+	ck_assert_int_eq(at_store_count, 1);
+	win(&a, 1, TIMEOUT_MS + 1);
+	ck_assert_int_eq(at_store_count, 2);
+	win(&b, 1, TIMEOUT_MS + 2);
+}
+END_TEST
+
+START_TEST(a_middle_one_leaves_the_queue)
+{
+	struct op a, b, c;
+
+	claim(&a, "k", 0);
+	claim(&b, "k", 0);
+	claim(&c, "k", 500);
+	engine_tick(engine, TIMEOUT_MS);
+	ck_assert_int_eq(answered_count, 1);
+	win(&a, 1, TIMEOUT_MS);
+	ck_assert_ptr_eq(at_store[1], &c);
+	win(&c, 1, TIMEOUT_MS);
+}
+END_TEST
+
+START_TEST(an_undo_goes_first)
+{
+	struct op a, b, c, *undo;
+
+	claim(&a, "k", 0);
+	claim(&b, "k", 0);
+	claim(&c, "k", 0);
+	win(&a, 77, 1);
+	ck_assert_ptr_eq(at_store[1], &b);
+	engine_undo(engine, &a, 1);
+	win(&b, 77, 2);
+	undo = at_store[2];
+	ck_assert_ptr_ne(undo, &c);
+	ck_assert_int_eq(undo->ask.verb, ASK_RELEASE);
+	ck_assert(undo->ask.undo);
+	ck_assert_int_eq(undo->ask.fence, 77);
+	ck_assert(slice_equal(undo->key, slice_from("k")));
+	ck_assert(slice_equal(undo->ask.token, slice_from("0123456789abcdef")));
+	undo->result = OP_APPLIED;
+	engine_done(engine, undo, 3);
+	ck_assert_ptr_eq(at_store[3], &c);
+	win(&c, 78, 4);
+	ck_assert_int_eq(answered_count, 3);
+	ck_assert_uint_eq(engine_undone(engine), 1);
+}
+END_TEST
+
+START_TEST(an_undo_alone_is_sent_at_once)
+{
+	struct op a, *undo;
+
+	claim(&a, "k", 0);
+	win(&a, 77, 1);
+	engine_undo(engine, &a, 1);
+	ck_assert_int_eq(at_store_count, 2);
+	undo = at_store[1];
+	engine_tick(engine, 5000); /* its deadline tells nobody */
+	ck_assert_int_eq(late_count, 0);
+	undo->result = OP_REFUSED;
+	engine_done(engine, undo, 5000);
+	ck_assert_int_eq(answered_count, 1);
+}
+END_TEST
+
+START_TEST(without_memory_nothing_is_taken)
+{
+	struct op a;
+
+	op_init(&a, OP_RECORD, slice_from("k"));
+	mem_fail_at(1, 1);
+	ck_assert(!engine_submit(engine, &a, 0));
+	mem_fail_at(0, 0);
+	ck_assert_uint_eq(engine_pending(engine), 0);
+	ck_assert_int_eq(at_store_count, 0);
+	claim(&a, "k", 0);
+	win(&a, 1, 0);
+	mem_fail_at(1, 1);
+	engine_undo(engine, &a, 0); /* the lease heals it */
+	mem_fail_at(0, 0);
+	ck_assert_uint_eq(engine_pending(engine), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("engine");
+	TCase *tests = tcase_create("engine");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, one_op_per_key_at_a_time);
+	tcase_add_test(tests, many_keys_have_many_slots);
+	tcase_add_test(tests, a_page_has_no_order_to_keep);
+	tcase_add_test(tests, who_waits_too_long_is_refused);
+	tcase_add_test(tests, a_late_op_keeps_its_place);
+	tcase_add_test(tests, a_middle_one_leaves_the_queue);
+	tcase_add_test(tests, an_undo_goes_first);
+	tcase_add_test(tests, an_undo_alone_is_sent_at_once);
+	tcase_add_test(tests, without_memory_nothing_is_taken);
+	suite_add_tcase(suite, tests);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
