@@ -153,10 +153,12 @@ static void refuse_name(struct slice name, enum setting_form form, struct errbuf
 
 	memcpy(wrong, name.data, len);
 	wrong[len] = 0;
-	if (name.len == len && setting_suggest(wrong, form, near))
-		err_set(err, "no setting \"%s\"; did you mean %s?", wrong, near);
-	else
+	if (name.len != len || !setting_suggest(wrong, form, near))
 		err_set(err, "no setting \"%s\"%s", wrong, form == SETTING_AS_FLAG ? "; see --help" : "");
+	else if (strcmp(wrong, near) == 0)
+		err_set(err, "%s takes no value", wrong); /* it is no setting, but stands beside them */
+	else
+		err_set(err, "no setting \"%s\"; did you mean %s?", wrong, near);
 }
 
 static bool read_line(struct conf *conf, struct slice line, size_t number, struct errbuf *err)

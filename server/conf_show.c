@@ -89,7 +89,7 @@ void conf_help(FILE *out)
 	char flag[SETTING_MAX_NAME];
 
 	fputs("Usage: claimd [OPTION VALUE]...\n"
-	      "Answers CLAIM, COMPLETE and their like on a Unix socket, so that work is done once.\n\n"
+	      "Answers CLAIM and COMPLETE on a Unix socket, so that work is done once.\n\n"
 	      "Settings, with their defaults:\n",
 	      out);
 	for (enum conf_id id = 0; id < CONF__COUNT; id++) {
@@ -105,11 +105,12 @@ void conf_help(FILE *out)
 	fputs("\nOther options:\n", out);
 	help_line(out, "--config", "PATH", "file with more settings: name = value lines", NULL);
 	help_line(out, "--check-config", "", "check all settings and exit; 78 when they are wrong", NULL);
-	help_line(out, "--print-config", "", "print all settings and where they come from, and exit", NULL);
+	help_line(out, "--print-config", "", "print all settings and their sources and exit", NULL);
 	help_line(out, "-h, --help", "", "print this and exit", NULL);
 	help_line(out, "-V, --version", "", "print the version and exit", NULL);
-	fputs("\nEach setting can also be a variable (CLAIMD_STORE_TIMEOUT=5s) or a line of the file\n"
-	      "(store_timeout = 5s). Flags win over variables, variables over the file. See claimd(8).\n",
+	fputs("\nEach setting can also be a variable (CLAIMD_STORE_TIMEOUT=5s) or a line of the\n"
+	      "file (store_timeout = 5s). Flags win over variables, variables over the file.\n"
+	      "See claimd(8).\n",
 	      out);
 }
 

@@ -35,3 +35,19 @@ tests_check_engine_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_engine_LDADD = libserver.la $(CHECK_LIBS)
 TESTS += tests/check_engine
 endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_conf
+tests_check_conf_SOURCES = tests/check_conf.c
+tests_check_conf_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_conf_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_conf
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_log
+tests_check_log_SOURCES = tests/check_log.c
+tests_check_log_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_log_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_log
+endif
