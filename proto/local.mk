@@ -8,3 +8,5 @@ libproto_la_SOURCES = \
 	proto/words.c proto/value.c proto/frame.c \
 	proto/parse.c proto/format.c
 dist_doc_DATA += proto/PROTOCOL.txt
+EXTRA_DIST += proto/vectors/README proto/vectors/values.txt proto/vectors/framing.txt proto/vectors/requests.txt \
+	proto/vectors/limits.txt proto/vectors/replies.txt

@@ -51,3 +51,27 @@ tests_check_log_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_log_LDADD = libserver.la $(CHECK_LIBS)
 TESTS += tests/check_log
 endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_text
+tests_check_text_SOURCES = tests/check_text.c
+tests_check_text_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_text_LDADD = libproto.la $(CHECK_LIBS)
+TESTS += tests/check_text
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_proto
+tests_check_proto_SOURCES = tests/check_proto.c
+tests_check_proto_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_proto_LDADD = libproto.la $(CHECK_LIBS)
+TESTS += tests/check_proto
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_vectors
+tests_check_vectors_SOURCES = tests/check_vectors.c tests/vectors.c tests/vectors.h
+tests_check_vectors_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_vectors_LDADD = libproto.la $(CHECK_LIBS)
+TESTS += tests/check_vectors
+endif
