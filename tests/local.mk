@@ -75,3 +75,35 @@ tests_check_vectors_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_vectors_LDADD = libproto.la $(CHECK_LIBS)
 TESTS += tests/check_vectors
 endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_stats
+tests_check_stats_SOURCES = tests/check_stats.c
+tests_check_stats_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_stats_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_stats
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_sdnotify
+tests_check_sdnotify_SOURCES = tests/check_sdnotify.c
+tests_check_sdnotify_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_sdnotify_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_sdnotify
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_admin_http
+tests_check_admin_http_SOURCES = tests/check_admin_http.c
+tests_check_admin_http_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_admin_http_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_admin_http
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_clock
+tests_check_clock_SOURCES = tests/check_clock.c
+tests_check_clock_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_clock_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_clock
+endif
