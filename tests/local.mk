@@ -107,3 +107,14 @@ tests_check_clock_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_clock_LDADD = libserver.la $(CHECK_LIBS)
 TESTS += tests/check_clock
 endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_document
+tests_check_document_SOURCES = tests/check_document.c
+tests_check_document_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_document_LDADD = libproto.la $(CHECK_LIBS)
+TESTS += tests/check_document
+endif
+
+TESTS += tests/protocol_page.sh
+EXTRA_DIST += tests/protocol_page.sh
