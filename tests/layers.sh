@@ -10,7 +10,7 @@ set -eu
 root=${1:-$(dirname "$0")/..}
 cd "$root"
 CC=${CC:-cc}
-flags="-std=c11 -D_POSIX_C_SOURCE=200809L $(pkg-config --cflags libuv sqlite3 libcjson 2>/dev/null || true)"
+flags="-std=c11 -D_GNU_SOURCE $(pkg-config --cflags libuv sqlite3 libcjson 2>/dev/null || true)"
 libraries='uv|sqlite3|hiredis|libpq-fe|mysql|curl|cJSON'
 checks=0
 faults=0
