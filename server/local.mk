@@ -23,7 +23,14 @@ libserver_la_SOURCES = \
 	server/stores/memory.c \
 	server/stores/memory_table.c server/stores/memory_table.h \
 	server/stores/memory_scan.c server/stores/memory_scan.h \
-	server/stores/sqlite.c
+	server/stores/scan.c server/stores/scan.h \
+	server/stores/sqlite.c server/stores/sqlite.h \
+	server/stores/sqlite_writer.c server/stores/sqlite_reader.c \
+	server/stores/sqlite_page.c server/stores/sqlite_page.h \
+	server/stores/sqlite_record.c server/stores/sqlite_record.h \
+	server/stores/sqlite_db.c server/stores/sqlite_db.h \
+	server/stores/sqlite_clock.c server/stores/sqlite_clock.h \
+	server/stores/sqlite_file.c server/stores/sqlite_file.h
 libserver_la_LIBADD = libproto.la $(UV_LIBS) $(SQLITE_LIBS) $(CJSON_LIBS) -lpthread
 
 sbin_PROGRAMS += claimd

@@ -1,0 +1,73 @@
+/*
+ * sqlite.h - what the loop and the two threads of an SQLite store share.
+ *
+ * The loop queues ops under the lock and wakes a thread; the thread answers them and hands them back under the lock, with one
+ * uv_async for all. Everything that is not marked belongs to the loop.
+ */
+#ifndef CLAIMD_STORE_SQLITE_H
+#define CLAIMD_STORE_SQLITE_H
+
+#include "sqlite_db.h"
+#include "store.h"
+
+#define REAP_MAX 256
+
+enum side { SIDE_WRITER, SIDE_READER, SIDE__COUNT };
+
+struct op_list {
+	struct op *first, **end;
+};
+
+/* Rows that the reader found to be gone, for the writer to look at again and delete. */
+struct reap {
+	enum { REAP_NONE, REAP_ASKED, REAP_DONE } step;
+	int64_t rowid[REAP_MAX];
+	size_t count;
+	int64_t deleted;       /* answered */
+	enum op_result result; /* OP_APPLIED, or what a SWEEP is told: OP_REFUSED, OP_UNCERTAIN */
+	struct errbuf why;
+};
+
+struct sqlite {
+	struct store *front;
+	int64_t timeout_ms; /* never changes */
+	char *path;         /* never changes; from mem_alloc */
+	uv_async_t news;
+	uv_thread_t thread[SIDE__COUNT];
+	struct op_list gathered[SIDE__COUNT]; /* since the last flush */
+
+	struct sqlite_db db[SIDE__COUNT]; /* each its thread's; the writer's is the loop's until its thread runs */
+	atomic_bool closing;              /* the threads are to end */
+
+	uv_mutex_t lock; /* of all below */
+	uv_cond_t wake[SIDE__COUNT];
+	struct op_list queue[SIDE__COUNT];
+	struct op_list done;
+	int running; /* threads that have not said their last word */
+	bool up;
+	struct errbuf why;
+	struct reap reap;
+	int wal_pages;         /* length of the WAL */
+	uint64_t writes;       /* transactions that wrote */
+	bool finish_checkpoint; /* the reader has done most of it; the rest needs a moment without a writer */
+};
+
+void op_list_init(struct op_list *list);
+void op_list_push(struct op_list *list, struct op *op);
+struct op *op_list_pop(struct op_list *list);
+/* Puts all of `from` behind what is there. */
+void op_list_join(struct op_list *list, struct op_list *from);
+
+/* ---- for the threads ---- */
+
+/* Hands answered ops to the loop. */
+void sqlite_answer(struct sqlite *s, struct op_list *done);
+/* Up, or down with the reason. */
+void sqlite_health(struct sqlite *s, bool up, const struct errbuf *why);
+/* Last of all: closes the thread's connection and tells the loop. */
+void sqlite_thread_end(struct sqlite *s, enum side side);
+/* Their mains; the argument is the struct sqlite. */
+void sqlite_writer_main(void *arg);
+void sqlite_reader_main(void *arg);
+
+#endif

@@ -1,0 +1,270 @@
+/*
+ * sqlite_file.c - path, folder, file and file system of an SQLite store; see sqlite_file.h.
+ *
+ * Called when the store opens and, for the ids, with each batch. The database file is never opened here: closing any descriptor
+ * of it would drop the locks that this process holds on it, so it is made with mknod and looked at with stat.
+ *
+ * Failures are told apart by whether they can heal. A path that leads to something else than a file, or to a file system
+ * that is reached over a network or through another process, cannot.
+ */
+#include "sqlite_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "../../proto/mem.h"
+
+/* Longer than every name that SQLite appends. */
+#define SUFFIX_MAX 16
+/* SQLite takes no longer path than this on Unix, with the suffix. */
+#define PATH_LIMIT 512
+
+static const char *const suffixes[] = {"", "-wal", "-shm"};
+
+/* ---- the path ---- */
+
+char *sqlite_file_path(const char *url, struct errbuf *err)
+{
+	const char *path = strchr(url, ':') + 1;
+	char here[PATH_MAX] = "";
+	struct writer w;
+	char *full;
+	size_t size;
+
+	if (!path[0] || strcmp(path, ":memory:") == 0) {
+		err_set(err, "sqlite: needs a path, as in sqlite:/var/lib/claimd/claimd.db (in memory only: memory:)");
+		return NULL;
+	}
+	if (strchr(path, '?')) {
+		err_set(err, "sqlite: takes no options, and there is a ? in its path");
+		return NULL;
+	}
+	if (path[0] != '/' && !getcwd(here, sizeof(here))) {
+		err_set(err, "the current folder cannot be known: %s; give the full path of the SQLite file", strerror(errno));
+		return NULL;
+	}
+	size = strlen(here) + 1 + strlen(path) + 1;
+	if (size + SUFFIX_MAX > PATH_LIMIT) {
+		err_set(err, "the path of the SQLite file is too long: %zu octets, at most %d", size - 1, PATH_LIMIT - SUFFIX_MAX - 1);
+		return NULL;
+	}
+	full = mem_zero(size);
+	if (!full) {
+		err_set(err, "out of memory");
+		return NULL;
+	}
+	writer_init(&w, full, size - 1);
+	writer_text(&w, here);
+	writer_text(&w, here[0] ? "/" : "");
+	writer_text(&w, path);
+	return full;
+}
+
+/* ---- the file system ---- */
+
+const char *sqlite_file_system_refused(unsigned long magic)
+{
+	static const struct {
+		unsigned long magic;
+		const char *name;
+	} refused[] = {
+		{0x6969, "NFS"},       {0x517b, "SMB"},       {0xff534d42, "CIFS"},    {0xfe534d42, "SMB2"},
+		{0x01021997, "9p"},    {0x65735546, "FUSE"},  {0x5346414f, "AFS"},     {0x6b414653, "AFS"},
+		{0x00c36400, "Ceph"},  {0x0bd00bd0, "Lustre"}, {0x786f4256, "VirtualBox"}, {0x73757245, "Coda"},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (refused[i].magic == (magic & 0xffffffff))
+			return refused[i].name;
+	return NULL;
+}
+
+static enum opened file_system_check(const char *path, struct errbuf *err)
+{
+	struct statfs fs;
+	const char *name;
+
+	if (statfs(path, &fs) != 0) {
+		err_set(err, "%s: %s", path, strerror(errno));
+		return OPEN_LATER;
+	}
+	name = sqlite_file_system_refused((unsigned long)fs.f_type);
+	if (!name)
+		return OPENED;
+	err_set(err, "%s is on %s, where SQLite's locks cannot be relied upon; put the file on a local disk (--store sqlite:PATH)", path,
+		name);
+	return OPEN_NEVER;
+}
+
+/* ---- folder and file ---- */
+
+/* What errno says about a path. */
+static enum opened path_fault(const char *path, struct errbuf *err)
+{
+	bool never = errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG;
+
+	err_set(err, "%s: %s", path, strerror(errno));
+	return never ? OPEN_NEVER : OPEN_LATER;
+}
+
+/* A new name is durable once its folder is. Where that fails the file still works; a crash of the machine may lose a new file, and
+ * with it nothing but what SQLite's own sync of the folder, which comes before the first answer, would report. */
+static void folder_sync(const char *folder)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	fsync(fd);
+	close(fd);
+}
+
+/* Cuts the last part off; the root stays. */
+static void path_up(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	slash[slash == path] = '\0';
+}
+
+/* Makes one folder; what is there already is fine. */
+static enum opened folder_make_one(const char *folder, struct errbuf *err)
+{
+	struct stat st;
+	char above[PATH_LIMIT];
+
+	if (mkdir(folder, 0700) == 0) {
+		snprintf(above, sizeof(above), "%s", folder);
+		path_up(above);
+		folder_sync(above);
+		return OPENED;
+	}
+	if (errno != EEXIST)
+		return path_fault(folder, err);
+	if (stat(folder, &st) != 0)
+		return path_fault(folder, err);
+	if (S_ISDIR(st.st_mode))
+		return OPENED;
+	err_set(err, "%s is not a folder", folder);
+	return OPEN_NEVER;
+}
+
+/* Makes the folder, and those above it, where they are missing. */
+static enum opened folder_make(const char *folder, struct errbuf *err)
+{
+	char path[PATH_LIMIT];
+	struct stat st;
+	size_t i;
+
+	if (stat(folder, &st) == 0 && S_ISDIR(st.st_mode))
+		return OPENED;
+	snprintf(path, sizeof(path), "%s", folder);
+	for (i = 1; path[i]; i++) {
+		enum opened result;
+
+		if (path[i] != '/' || path[i - 1] == '/')
+			continue;
+		path[i] = '\0';
+		result = folder_make_one(path, err);
+		if (result != OPENED)
+			return result;
+		path[i] = '/';
+	}
+	return folder_make_one(path, err);
+}
+
+static enum opened file_make(const char *path, struct errbuf *err)
+{
+	char folder[PATH_LIMIT];
+	enum opened result;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	path_up(folder);
+	result = folder_make(folder, err);
+	if (result == OPENED)
+		result = file_system_check(folder, err);
+	if (result != OPENED)
+		return result;
+	if (mknod(path, S_IFREG | 0600, 0) == 0)
+		folder_sync(folder);
+	else if (errno != EEXIST)
+		return path_fault(path, err);
+	return OPENED;
+}
+
+/* The file cannot be looked at, but perhaps its folder can, and that says that it is no use to wait. */
+static enum opened path_closed(const char *path, struct errbuf *err)
+{
+	char folder[PATH_LIMIT];
+	enum opened result = path_fault(path, err);
+	struct errbuf more;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	path_up(folder);
+	if (result != OPEN_LATER || file_system_check(folder, &more) != OPEN_NEVER)
+		return result;
+	*err = more;
+	return OPEN_NEVER;
+}
+
+enum opened sqlite_file_prepare(const char *path, bool create, struct errbuf *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0) {
+		enum opened result;
+
+		if (errno != ENOENT)
+			return path_closed(path, err);
+		if (!create) {
+			err_set(err, "%s is gone; put it back, or start the daemon again for a new and empty one", path);
+			return OPEN_LATER;
+		}
+		result = file_make(path, err);
+		if (result != OPENED)
+			return result;
+	} else if (!S_ISREG(st.st_mode)) {
+		err_set(err, "%s is %s, not a file", path, S_ISDIR(st.st_mode) ? "a folder" : "something else");
+		return OPEN_NEVER;
+	}
+	return file_system_check(path, err);
+}
+
+/* ---- still the same? ---- */
+
+bool sqlite_file_ids(const char *path, struct file_ids *ids)
+{
+	char name[PATH_LIMIT];
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		struct stat st;
+
+		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+		if (stat(name, &st) != 0)
+			return false;
+		ids->dev[i] = st.st_dev;
+		ids->ino[i] = st.st_ino;
+	}
+	return true;
+}
+
+bool sqlite_file_same(const char *path, const struct file_ids *ids)
+{
+	struct file_ids now;
+	size_t i;
+
+	if (!sqlite_file_ids(path, &now))
+		return false;
+	for (i = 0; i < 3; i++)
+		if (now.dev[i] != ids->dev[i] || now.ino[i] != ids->ino[i])
+			return false;
+	return true;
+}

@@ -1,0 +1,40 @@
+/*
+ * sqlite_file.h - the file of an SQLite store before SQLite sees it, and whether it is still the same one.
+ */
+#ifndef CLAIMD_STORE_SQLITE_FILE_H
+#define CLAIMD_STORE_SQLITE_FILE_H
+
+#include <sys/types.h>
+
+#include "../../proto/text.h"
+
+/* How opening can end. */
+enum opened {
+	OPENED,
+	OPEN_LATER, /* may heal by itself: no room, no permission, read-only, locked */
+	OPEN_NEVER  /* somebody has to do something else */
+};
+
+/* Which files these are: of the database, its WAL and the WAL's index. */
+struct file_ids {
+	dev_t dev[3];
+	ino_t ino[3];
+};
+
+/* The absolute path of a URL "sqlite:PATH", from mem_alloc. NULL: *err says what is wrong with it. */
+char *sqlite_file_path(const char *url, struct errbuf *err);
+
+/* Sees to it that a regular file is there, on a file system that can carry it. With `create` a missing one is made (empty, 0600), and
+ * its folder too (0700). *err is set unless OPENED. */
+enum opened sqlite_file_prepare(const char *path, bool create, struct errbuf *err);
+
+/* The name of a file system on which locks and shared memory cannot be relied upon, by the magic number
+ * of statfs; NULL: this one may be used. */
+const char *sqlite_file_system_refused(unsigned long magic);
+
+/* False: one of them is not there (errno says why). */
+bool sqlite_file_ids(const char *path, struct file_ids *ids);
+/* The same three files are still there under their names. */
+bool sqlite_file_same(const char *path, const struct file_ids *ids);
+
+#endif
