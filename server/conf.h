@@ -23,9 +23,9 @@ enum conf_source { CONF_FROM_DEFAULT, CONF_FROM_FILE, CONF_FROM_ENV, CONF_FROM_F
 /* Where a value came from. */
 struct conf_origin {
 	enum conf_source source;
-	size_t line;     /* of the configuration file */
-	char *text;      /* as it was written; owned; NULL: not set */
-	char *twin;      /* the file that held it, where it was given as <name>_file; owned; mostly NULL */
+	size_t line; /* of the configuration file */
+	char *text;  /* as it was written; owned; NULL: not set */
+	char *twin;  /* the file that held it, where it was given as <name>_file; owned; mostly NULL */
 };
 
 /* The fields are named as the settings, with their unit. Strings are owned by the conf and NULL where not set. */
@@ -33,13 +33,13 @@ struct conf {
 	char *socket;
 	unsigned socket_mode;
 	char *socket_group;
-	char *store;     /* may hold a password: never print it but through conf_redact */
+	char *store; /* may hold a password: never print it but through conf_redact */
 	char *namespace;
 	enum log_format log_format;
 	enum log_level log_level;
 	enum log_keys log_keys;
 	int64_t lease_ms;
-	int64_t ttl_ms;  /* or PROTO_NEVER */
+	int64_t ttl_ms; /* or PROTO_NEVER */
 	size_t max_body;
 	size_t max_connections;
 	size_t max_in_flight;
@@ -47,10 +47,10 @@ struct conf {
 	int64_t store_timeout_ms;
 	int64_t drain_timeout_ms;
 	bool store_result;
-	int ready_fd;    /* -1: none */
+	int ready_fd; /* -1: none */
 
-	char *file;      /* the configuration file, NULL: none; owned */
-	char **envp;     /* as given to conf_load, for the warnings */
+	char *file;  /* the configuration file, NULL: none; owned */
+	char **envp; /* as given to conf_load, for the warnings */
 	struct conf_origin origin[CONF__COUNT];
 };
 
@@ -60,7 +60,7 @@ enum conf_action {
 	CONF_VERSION,
 	CONF_CHECK, /* everything is well: say so and exit 0 */
 	CONF_PRINT,
-	CONF_BAD    /* *err says what, with file:line where it is from a file; exit 78 */
+	CONF_BAD /* *err says what, with file:line where it is from a file; exit 78 */
 };
 
 /* Reads argv, envp (which must outlive *conf) and the configuration file that they name. *conf need not be initialised and

@@ -37,7 +37,7 @@ struct log_field {
 	int64_t number;
 };
 
-struct log_field log_text(const char *name, const char *text); /* NULL: the field is left out */
+struct log_field log_text(const char *name, const char *text);   /* NULL: the field is left out */
 struct log_field log_slice(const char *name, struct slice text); /* absent: the field is left out */
 struct log_field log_int(const char *name, int64_t number);
 struct log_field log_key(const char *name, struct slice key); /* hashed, whole or left out, as configured */
@@ -48,12 +48,12 @@ struct log {
 	enum log_level level;   /* below it nothing is written */
 	enum log_keys keys;
 	int fd;
-	bool own_fd;        /* fd is a second way to the same pipe or terminal, opened by log_init */
-	bool socket;        /* fd is a socket */
-	bool journal;       /* lines begin with <N>; the journal knows the time itself */
-	bool torn;          /* the last line got out only in part */
-	uint64_t dropped;   /* lines lost since the start */
-	uint64_t told;      /* of them, how many the log has admitted */
+	bool own_fd;      /* fd is a second way to the same pipe or terminal, opened by log_init */
+	bool socket;      /* fd is a socket */
+	bool journal;     /* lines begin with <N>; the journal knows the time itself */
+	bool torn;        /* the last line got out only in part */
+	uint64_t dropped; /* lines lost since the start */
+	uint64_t told;    /* of them, how many the log has admitted */
 };
 
 /* fd stays the caller's (2, mostly) and must outlive the log. With AUTO the variable JOURNAL_STREAM is read. SIGPIPE must
@@ -65,13 +65,13 @@ void log_release(struct log *log);
  * quotes. fields: ends with log_end(); NULL for none. Octets in values are escaped: a peer cannot write a line or drive a
  * terminal. */
 void log_event(struct log *log, enum log_level level, const char *event, const char *message,
-               const struct log_field *fields);
+	       const struct log_field *fields);
 
 /* For events that a peer or a fault may cause without end. Zero it but for the first two. */
 struct log_limit {
-	unsigned burst;      /* so many in each interval */
+	unsigned burst; /* so many in each interval */
 	int64_t interval_ms;
-	int64_t since_ms;    /* when the interval began */
+	int64_t since_ms; /* when the interval began */
 	unsigned used;
 	uint64_t held_back;  /* kept from the log since the last one that was let through */
 	uint64_t suppressed; /* after `true`: how many were held back before this one, to be logged with it */

@@ -157,7 +157,8 @@ static bool parse_string(enum conf_id id, char *text, struct conf *conf)
 
 static bool parse_socket(enum conf_id id, char *text, struct conf *conf, struct errbuf *err)
 {
-	size_t max = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
+	/* A socket is made as PATH.new and renamed when it listens. */
+	size_t max = sizeof(((struct sockaddr_un *)NULL)->sun_path) - sizeof(".new");
 
 	if (strlen(text) > max) {
 		err_set(err, "a path of %zu octets; a socket's path has at most %zu", strlen(text), max);

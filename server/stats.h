@@ -30,8 +30,8 @@ struct stats {
 	uint64_t claims[WORD__COUNT];                   /* by what was answered; WORD_ERR for a refusal */
 	uint64_t settlements[VERB__COUNT][WORD__COUNT]; /* COMPLETE FAIL RELEASE DOUBT RESOLVE FORGET by answer */
 	uint64_t errors[ERR__COUNT];                    /* every ERR that was answered, by code */
-	uint64_t requests;           /* lines that asked for something, refused ones too */
-	uint64_t parse_refusals;     /* of them, not understood */
+	uint64_t requests;                              /* lines that asked for something, refused ones too */
+	uint64_t parse_refusals;                        /* of them, not understood */
 	uint64_t connections_total;
 	uint64_t connections;        /* now */
 	uint64_t takeovers;          /* wins with was=lapsed: somebody did not finish */
@@ -46,9 +46,9 @@ struct stats_view {
 	int64_t uptime_ms;
 	bool store_up, draining;
 	uint64_t store_applied, store_lost, store_refused, store_uncertain; /* ops, by how they ended */
-	uint64_t in_flight;       /* ops that the store has */
-	uint64_t log_dropped;     /* lines */
-	int64_t counts_age_ms;    /* of the three below; negative: not counted yet, they are left out */
+	uint64_t in_flight;                                                 /* ops that the store has */
+	uint64_t log_dropped;                                               /* lines */
+	int64_t counts_age_ms; /* of the three below; negative: not counted yet, they are left out */
 	int64_t live_claims;
 	int64_t unresolved_records;
 	int64_t oldest_unresolved_age_ms; /* 0: there is none */

@@ -38,7 +38,7 @@ endif
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_conf
-tests_check_conf_SOURCES = tests/check_conf.c
+tests_check_conf_SOURCES = tests/check_conf.c tests/settings.c tests/settings.h
 tests_check_conf_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_conf_LDADD = libserver.la $(CHECK_LIBS)
 TESTS += tests/check_conf
@@ -118,3 +118,11 @@ endif
 
 TESTS += tests/protocol_page.sh
 EXTRA_DIST += tests/protocol_page.sh
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_setting
+tests_check_setting_SOURCES = tests/check_setting.c tests/settings.c tests/settings.h
+tests_check_setting_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_setting_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_setting
+endif
