@@ -61,7 +61,8 @@ static enum frame_state line_scan(struct frame *frame, const char *line, struct 
 }
 
 /* Looks for the LF among the octets not seen yet. */
-static enum frame_state line_find(struct frame *frame, const char *data, size_t len, size_t max_line, struct errbuf *err)
+static enum frame_state line_find(struct frame *frame, const char *data, size_t len, size_t max_line,
+				  struct errbuf *err)
 {
 	size_t until = len <= max_line ? len : max_line + 1;
 	const char *lf = NULL;
@@ -86,7 +87,7 @@ static enum frame_state line_find(struct frame *frame, const char *data, size_t 
 }
 
 enum frame_state frame_scan(struct frame *frame, const char *data, size_t len, size_t max_line, size_t max_body,
-                            struct errbuf *err)
+			    struct errbuf *err)
 {
 	if (frame->body_at == 0) {
 		enum frame_state state = line_find(frame, data, len, max_line, err);

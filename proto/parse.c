@@ -169,7 +169,8 @@ static enum err number_check(enum option option, int64_t n, struct errbuf *err)
 	if (option == OPT_LIMIT && n < 1)
 		return refuse(err, ERR_BADOPT, "limit is 1 or more");
 	if (option == OPT_PROTO && n != PROTO_VERSION)
-		return refuse(err, ERR_BADOPT, "proto=%" PRId64 " is not spoken here: this is version %d", n, PROTO_VERSION);
+		return refuse(err, ERR_BADOPT, "proto=%" PRId64 " is not spoken here: this is version %d", n,
+			      PROTO_VERSION);
 	return ERR_NONE;
 }
 
@@ -178,7 +179,8 @@ static enum err bytes_check(enum option option, struct slice text, struct errbuf
 	const struct option_info *info = option_info(option);
 
 	if (text.len > info->limit)
-		return refuse(err, ERR_TOOLONG, "%s is %zu octets, the limit is %zu", info->name.data, text.len, info->limit);
+		return refuse(err, ERR_TOOLONG, "%s is %zu octets, the limit is %zu", info->name.data, text.len,
+			      info->limit);
 	if (option == OPT_TOKEN && text.len < PROTO_MIN_TOKEN)
 		return refuse(err, ERR_BADOPT, "token needs %d random octets or more", PROTO_MIN_TOKEN);
 	if (option == OPT_NS && memchr(text.data, ':', text.len) != NULL)
@@ -188,7 +190,7 @@ static enum err bytes_check(enum option option, struct slice text, struct errbuf
 
 /* Reads `text`, decoded and not empty, as a value of the option's kind into *value. */
 static enum err value_read(enum option option, enum option_kind kind, struct slice text, struct option_value *value,
-                           struct errbuf *err)
+			   struct errbuf *err)
 {
 	const char *name = option_info(option)->name.data;
 	bool good = true;
@@ -217,8 +219,8 @@ static enum err value_read(enum option option, enum option_kind kind, struct sli
 		break;
 	}
 	if (!good)
-		return refuse(err, ERR_SYNTAX, "%s=%.*s cannot be read: write %s=%s", name, shown(text), text.data, name,
-		              kind_example(kind));
+		return refuse(err, ERR_SYNTAX, "%s=%.*s cannot be read: write %s=%s", name, shown(text), text.data,
+			      name, kind_example(kind));
 	return number_check(option, value->number, err);
 }
 
@@ -237,9 +239,9 @@ static enum err refuse_option(const struct walk *walk, struct slice name)
 
 	if (option_find(UINT32_MAX >> (32 - OPT__COUNT), name) != OPT__COUNT)
 		return refuse(walk->err, ERR_BADOPT, "%s takes no %.*s; HELP %s lists what it takes", verb, shown(name),
-		              name.data, verb);
+			      name.data, verb);
 	return refuse(walk->err, ERR_BADOPT, "no option \"%.*s\"; HELP %s lists those of %s", shown(name), name.data,
-	              verb, verb);
+		      verb, verb);
 }
 
 /* One "name=value", or a bare name, which only a flag may be. */
@@ -265,7 +267,8 @@ static enum err option_read(struct walk *walk, const struct token *token)
 	if (token_has_equals(token) && !token_decode(token, token_raw_value(token), &text))
 		return refuse_escape(walk->err, option_info(option)->name.data);
 	if (text.len == 0 || (kind != KIND_FLAG && !token_has_equals(token)))
-		return refuse(walk->err, ERR_BADOPT, "%s has no value: give one, or leave it out", option_info(option)->name.data);
+		return refuse(walk->err, ERR_BADOPT, "%s has no value: give one, or leave it out",
+			      option_info(option)->name.data);
 	enum err code = value_read(option, kind, text, &value, walk->err);
 	if (code != ERR_NONE)
 		return code;
@@ -285,8 +288,9 @@ static enum err operand_read(struct walk *walk, const struct token *token)
 	if (token->broken)
 		return refuse_raw_octet(walk->err);
 	if (token_has_equals(token))
-		return refuse(walk->err, ERR_BADKEY, "%.*s stands where the key should: is a variable empty? A = in a key is %%3D",
-		              shown(token_text(token)), token->data);
+		return refuse(walk->err, ERR_BADKEY,
+			      "%.*s stands where the key should: is a variable empty? A = in a key is %%3D",
+			      shown(token_text(token)), token->data);
 	if (!token_decode(token, token_text(token), &key))
 		return refuse_escape(walk->err, "the key");
 	if (key.len > PROTO_MAX_KEY)
@@ -301,20 +305,20 @@ static enum err operand_read(struct walk *walk, const struct token *token)
 static enum err needed_check(const struct walk *walk)
 {
 	static const uint32_t needed[VERB__COUNT] = {
-		[VERB_RENEW] = BIT(FENCE) | BIT(LEASE),
-		[VERB_COMPLETE] = BIT(FENCE),
-		[VERB_FAIL] = BIT(FENCE),
-		[VERB_RELEASE] = BIT(FENCE),
-		[VERB_DOUBT] = BIT(FENCE),
-		[VERB_CHECK] = BIT(FENCE),
-		[VERB_RESOLVE] = BIT(AS),
+	    [VERB_RENEW] = BIT(FENCE) | BIT(LEASE),
+	    [VERB_COMPLETE] = BIT(FENCE),
+	    [VERB_FAIL] = BIT(FENCE),
+	    [VERB_RELEASE] = BIT(FENCE),
+	    [VERB_DOUBT] = BIT(FENCE),
+	    [VERB_CHECK] = BIT(FENCE),
+	    [VERB_RESOLVE] = BIT(AS),
 	};
 	uint32_t missing = needed[walk->req->verb] & ~walk->req->given;
 
 	for (enum option option = 0; option < OPT__COUNT; option++)
 		if ((missing & UINT32_C(1) << option) != 0)
 			return refuse(walk->err, ERR_BADOPT, "%s needs %s=: %s", walk->verb->name.data,
-			              option_info(option)->name.data, option_info(option)->help);
+				      option_info(option)->name.data, option_info(option)->help);
 	return ERR_NONE;
 }
 
@@ -386,7 +390,7 @@ enum err request_parse(struct request *req, char *line, size_t len, struct slice
 		if (code == ERR_NONE) {
 			/* Where the operand may be missing, a "=" says that it is. */
 			bool operand = first && (walk.verb->operand == OPERAND_KEY ||
-			                         (walk.verb->operand != OPERAND_NONE && !token_has_equals(&token)));
+						 (walk.verb->operand != OPERAND_NONE && !token_has_equals(&token)));
 			code = operand ? operand_read(&walk, &token) : option_read(&walk, &token);
 		}
 		if (code != ERR_NONE)

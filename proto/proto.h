@@ -13,14 +13,14 @@
 #include "text.h"
 
 #define PROTO_VERSION 1
-#define PROTO_MAX_LINE 8192       /* octets before the LF */
-#define PROTO_MAX_KEY 1024        /* decoded, with its namespace */
-#define PROTO_MAX_BODY 65536      /* default; a setting of the daemon */
-#define PROTO_MAX_FIELDS 32       /* options of a request, fields of a reply */
+#define PROTO_MAX_LINE 8192  /* octets before the LF */
+#define PROTO_MAX_KEY 1024   /* decoded, with its namespace */
+#define PROTO_MAX_BODY 65536 /* default; a setting of the daemon */
+#define PROTO_MAX_FIELDS 32  /* options of a request, fields of a reply */
 #define PROTO_MIN_TOKEN 16
 #define PROTO_MAX_INTEGER ((INT64_C(1) << 53) - 1)
 #define PROTO_MAX_LEASE_MS (INT64_C(365) * 24 * 3600 * 1000)
-#define PROTO_NEVER INT64_MAX     /* a ttl in ms that never ends */
+#define PROTO_NEVER INT64_MAX /* a ttl in ms that never ends */
 
 /* ---- the words (words.def) ---- */
 
@@ -39,7 +39,7 @@ enum option {
 enum choice { /* numbered from 0 over all options: CHOICE_LAPSE_RECLAIM, CHOICE_AS_DONE ... */
 #define CHOICE(option, id, name) CHOICE_##option##_##id,
 #include "words.def"
-	CHOICE__COUNT
+	      CHOICE__COUNT
 };
 
 enum word {
@@ -108,27 +108,27 @@ struct frame {
 	size_t line_len; /* without LF or CRLF */
 	size_t body_at;  /* where the body starts (just behind the line's LF) */
 	size_t body_len;
-	size_t size;     /* octets of line, LF, body and its LF */
-	bool has_body;   /* body= was there; it may be body=0 */
+	size_t size;   /* octets of line, LF, body and its LF */
+	bool has_body; /* body= was there; it may be body=0 */
 	enum err err;
 };
 
 /* data[0..len) starts at the frame's first octet. max_line octets before the LF at most. */
 enum frame_state frame_scan(struct frame *frame, const char *data, size_t len, size_t max_line, size_t max_body,
-                            struct errbuf *err);
+			    struct errbuf *err);
 
 /* ---- requests ---- */
 
 struct request {
 	enum verb verb;
-	struct slice key;   /* decoded operand; absent when there is none */
-	struct slice body;  /* absent when none was announced (or it was oversize) */
-	uint32_t given;     /* bit per option that was there */
+	struct slice key;  /* decoded operand; absent when there is none */
+	struct slice body; /* absent when none was announced (or it was oversize) */
+	uint32_t given;    /* bit per option that was there */
 	struct option_value {
 		int64_t number;    /* DURATION in ms, TTL in ms or PROTO_NEVER, INTEGER, FLAG 1 (a flag of 0 is as if
 		                      not given), CHOICE an enum choice */
 		struct slice text; /* BYTES, decoded */
-	} value[OPT__COUNT]; /* valid only where `given` has the bit */
+	} value[OPT__COUNT];       /* valid only where `given` has the bit */
 };
 
 /*
@@ -152,8 +152,8 @@ bool request_has(const struct request *req, enum option option);
 void request_begin(struct writer *w, enum verb verb, struct slice key);
 void request_bytes(struct writer *w, enum option option, struct slice value); /* nothing when absent */
 void request_integer(struct writer *w, enum option option, int64_t n);
-void request_duration(struct writer *w, enum option option, int64_t ms);      /* "250ms"; PROTO_NEVER: "never" */
-void request_choice(struct writer *w, enum choice choice);                    /* its option comes with it */
+void request_duration(struct writer *w, enum option option, int64_t ms); /* "250ms"; PROTO_NEVER: "never" */
+void request_choice(struct writer *w, enum choice choice);               /* its option comes with it */
 void request_flag(struct writer *w, enum option option);
 /* Ends the line, announcing a body when it is not absent; the body and its LF follow from the caller or by
  * writer_slice and writer_char. */
@@ -166,10 +166,10 @@ struct field {
 };
 
 struct reply {
-	bool event;       /* the line began with "*" */
+	bool event;        /* the line began with "*" */
 	struct slice word; /* as it stood: a client may meet one that it does not know */
-	enum word code;   /* WORD_NONE: an event, or never heard of, so do not run */
-	enum err err;     /* for WORD_ERR: ERR__COUNT when the code is unknown */
+	enum word code;    /* WORD_NONE: an event, or never heard of, so do not run */
+	enum err err;      /* for WORD_ERR: ERR__COUNT when the code is unknown */
 	struct slice err_name;
 	size_t count;
 	struct field field[PROTO_MAX_FIELDS];
@@ -187,11 +187,12 @@ int64_t reply_integer(const struct reply *reply, const char *name, int64_t fallb
 
 void reply_begin(struct writer *w, enum word word);
 /* "ERR code retry=..."; retry absent: the table's. */
-void reply_error(struct writer *w, enum err code, struct slice retry, int64_t after_ms /* 0: none */, const char *message);
+void reply_error(struct writer *w, enum err code, struct slice retry, int64_t after_ms /* 0: none */,
+		 const char *message);
 void reply_event(struct writer *w, const char *word);
 void reply_bytes(struct writer *w, const char *name, struct slice value); /* escaped; nothing when absent or empty */
 void reply_number(struct writer *w, const char *name, int64_t n);
-void reply_ms(struct writer *w, const char *name, int64_t ms);            /* PROTO_NEVER: "never" */
+void reply_ms(struct writer *w, const char *name, int64_t ms); /* PROTO_NEVER: "never" */
 /* tag (absent: none), then body= (absent: none), then the LF. */
 void reply_end(struct writer *w, struct slice tag, struct slice body);
 

@@ -7,7 +7,9 @@
 #include "proto.h"
 
 /* As SLICE_OF, where the language wants a constant. */
+/* clang-format off */
 #define NAME(literal) {"" literal, sizeof(literal) - 1}
+/* clang-format on */
 
 static const struct verb_info verbs[VERB__COUNT] = {
 #define VERB(id, options, operand, body, help) {NAME(#id), options, OPERAND_##operand, VERB_##body, help},
@@ -32,7 +34,7 @@ static const struct {
 };
 
 static const struct slice words[WORD__COUNT] = {
-	NAME(""),
+    NAME(""),
 #define WORD(id) NAME(#id),
 #include "words.def"
 };
@@ -41,7 +43,7 @@ static const struct {
 	struct slice name, retry;
 	const char *meaning;
 } errors[ERR__COUNT] = {
-	{NAME("none"), NAME("no"), "nothing went wrong"},
+    {NAME("none"), NAME("no"), "nothing went wrong"},
 #define ERROR(id, name, retry, meaning) {NAME(name), NAME(retry), meaning},
 #include "words.def"
 };

@@ -60,7 +60,8 @@ static uint32_t options_shown(const char *syntax, enum verb verb)
 	bool body = false;
 	size_t len = 0;
 
-	while (!(syntax[len] == '\n' && (syntax[len + 1] == '\n' || (strncmp(syntax + len, INDENT, 5) == 0 && syntax[len + 5] != ' '))))
+	while (!(syntax[len] == '\n' &&
+		 (syntax[len + 1] == '\n' || (strncmp(syntax + len, INDENT, 5) == 0 && syntax[len + 5] != ' '))))
 		len++;
 	ck_assert_uint_lt(len, sizeof copy);
 	memcpy(copy, syntax, len);
@@ -79,7 +80,8 @@ static uint32_t options_shown(const char *syntax, enum verb verb)
 			continue;
 		for (enum choice choice = 0; choice < CHOICE__COUNT; choice++)
 			if (choice_option(choice) == option && strchr(word, '|') != NULL)
-				ck_assert_msg(strstr(word, choice_name(choice).data) != NULL, "%s lacks %s", word, choice_name(choice).data);
+				ck_assert_msg(strstr(word, choice_name(choice).data) != NULL, "%s lacks %s", word,
+					      choice_name(choice).data);
 	}
 	ck_assert_msg(body == verb_info(verb)->body, "%s: body=", verb_info(verb)->name.data);
 	return shown;
@@ -94,7 +96,8 @@ START_TEST(each_verb_with_its_options)
 	for (enum verb verb = 0; verb < VERB__COUNT; verb++) {
 		const char *syntax = shown_line(verbs, verb_info(verb)->name);
 		ck_assert_msg(syntax != NULL, "%s is not there", verb_info(verb)->name.data);
-		ck_assert_msg(options_shown(syntax, verb) == verb_info(verb)->options, "%s: not its options", verb_info(verb)->name.data);
+		ck_assert_msg(options_shown(syntax, verb) == verb_info(verb)->options, "%s: not its options",
+			      verb_info(verb)->name.data);
 		if (verb_info(verb)->operand == OPERAND_KEY)
 			ck_assert_int_eq(strncmp(syntax, " <key>", 6), 0);
 	}
@@ -168,15 +171,19 @@ START_TEST(examples_can_be_read)
 			struct request req;
 			struct reply reply;
 			struct errbuf err = {""};
-			enum frame_state state = frame_scan(&frame, at, (size_t)(end - at), PROTO_MAX_LINE, PROTO_MAX_BODY, &err);
+			enum frame_state state =
+			    frame_scan(&frame, at, (size_t)(end - at), PROTO_MAX_LINE, PROTO_MAX_BODY, &err);
 			ck_assert_msg(state == FRAME_READY, "%s in: %s", err.text, at);
 			struct slice body = SLICE_ABSENT;
 			if (frame.has_body)
 				body = (struct slice){at + frame.body_at, frame.body_len};
 			if (way == 0)
-				ck_assert_msg(request_parse(&req, at, frame.line_len, body, &err) == ERR_NONE, "%s", err.text);
+				ck_assert_msg(request_parse(&req, at, frame.line_len, body, &err) == ERR_NONE, "%s",
+					      err.text);
 			else
-				ck_assert_msg(reply_parse(&reply, at, frame.line_len, body, &err) && reply.code != WORD_NONE, "%s", err.text);
+				ck_assert_msg(reply_parse(&reply, at, frame.line_len, body, &err) &&
+						  reply.code != WORD_NONE,
+					      "%s", err.text);
 			requests += way == 0;
 			replies += way == 1;
 			at += frame.size;

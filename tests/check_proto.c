@@ -71,7 +71,7 @@ START_TEST(tables_hold_together)
 	for (enum err err = ERR_NONE + 1; err < ERR__COUNT; err++) {
 		struct slice retry = err_retry(err);
 		ck_assert(slice_equal(retry, SLICE_OF("no")) || slice_equal(retry, SLICE_OF("safe")) ||
-		          slice_equal(retry, SLICE_OF("maybe")));
+			  slice_equal(retry, SLICE_OF("maybe")));
 		ck_assert(err_meaning(err)[0] != '\0');
 	}
 }
@@ -105,8 +105,8 @@ static struct slice random_text(uint64_t *seed, char *data, size_t min, size_t m
 	size_t len = min + random_below(seed, max - min + 1);
 
 	for (size_t i = 0; i < len; i++)
-		data[i] = random_below(seed, 2) == 0 ? awkward[random_below(seed, sizeof awkward)] :
-						       (char)random_below(seed, 256);
+		data[i] = random_below(seed, 2) == 0 ? awkward[random_below(seed, sizeof awkward)]
+						     : (char)random_below(seed, 256);
 	return (struct slice){data, len};
 }
 
@@ -118,7 +118,8 @@ START_TEST(a_claim_there_and_back)
 
 	for (int i = 0; i < 3000; i++) {
 		struct slice k = random_text(&seed, key, 1, sizeof key), f = random_text(&seed, fp, 1, sizeof fp);
-		struct slice t = random_text(&seed, token, 16, sizeof token), o = random_text(&seed, owner, 1, sizeof owner);
+		struct slice t = random_text(&seed, token, 16, sizeof token),
+			     o = random_text(&seed, owner, 1, sizeof owner);
 		struct slice g = random_text(&seed, tag, 1, sizeof tag);
 		int64_t lease = 1 + (int64_t)random_below(&seed, (size_t)PROTO_MAX_LEASE_MS);
 
@@ -332,7 +333,8 @@ START_TEST(a_short_writer_says_so)
 		ck_assert_int_eq(w.full, cap < whole.len);
 		ck_assert(slice_starts(whole, writer_done(&w)));
 		/* Not inside the escaped key, the name, or the escaped value. */
-		ck_assert(w.len == 0 || w.len == 5 || w.len == 6 || w.len == 15 || w.len == 16 || w.len == 18 || w.len == 19 || w.len >= 28);
+		ck_assert(w.len == 0 || w.len == 5 || w.len == 6 || w.len == 15 || w.len == 16 || w.len == 18 ||
+			  w.len == 19 || w.len >= 28);
 		free(exact);
 	}
 }
@@ -340,10 +342,15 @@ END_TEST
 
 /* ---- octets at random ---- */
 
-static const char *const pieces[] = {"CLAIM", "COMPLETE", "STATUS", "HELP", "PING", "RESOLVE", " ", " ", " ", "=", "%",
-                                     "%2", "%41", "tag=", "body=", "body=3", "lease=30s", "fence=5", "as=free",
-                                     "result", "result=", "k", "*", "WON", "ERR", "\n", "\r\n", "\r", "0", "1", "never",
-                                     "token=0123456789abcdef", "\x01", "\x7F", "\xFF", "9007199254740991"};
+static const char *const pieces[] = {"CLAIM",     "COMPLETE", "STATUS",  "HELP",
+				     "PING",      "RESOLVE",  " ",       " ",
+				     " ",         "=",        "%",       "%2",
+				     "%41",       "tag=",     "body=",   "body=3",
+				     "lease=30s", "fence=5",  "as=free", "result",
+				     "result=",   "k",        "*",       "WON",
+				     "ERR",       "\n",       "\r\n",    "\r",
+				     "0",         "1",        "never",   "token=0123456789abcdef",
+				     "\x01",      "\x7F",     "\xFF",    "9007199254740991"};
 
 /* Pieces of the grammar and other octets in any order. */
 static size_t random_stream(uint64_t *seed, char *data, size_t cap)
@@ -366,7 +373,8 @@ static size_t random_stream(uint64_t *seed, char *data, size_t cap)
 }
 
 /* What was understood must be within the line, and a refusal must say why. */
-static void expect_sound(const struct request *req, enum err code, const struct errbuf *err, const char *line, size_t len)
+static void expect_sound(const struct request *req, enum err code, const struct errbuf *err, const char *line,
+			 size_t len)
 {
 	ck_assert_int_lt((int)code, ERR__COUNT);
 	ck_assert_int_eq(code != ERR_NONE, err->text[0] != '\0');

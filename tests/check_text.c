@@ -175,7 +175,7 @@ static unsigned allocate_each(void)
 	resized = mem_resize(old, 16);
 	ck_assert_str_eq(resized != NULL ? resized : old, "1234567");
 	unsigned failed = (alloc == NULL) | (unsigned)(zero == NULL) << 1 | (unsigned)(copy == NULL) << 2 |
-	                  (unsigned)(resized == NULL) << 3;
+			  (unsigned)(resized == NULL) << 3;
 	free(resized != NULL ? resized : old);
 	free(alloc);
 	free(zero);

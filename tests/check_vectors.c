@@ -59,7 +59,7 @@ static enum frame_state scan(struct stream *s, struct frame *frame, size_t there
 	char *copy = len <= 1000 ? exact_copy(s->data + s->used, len) : NULL;
 
 	enum frame_state state =
-		frame_scan(frame, copy != NULL ? copy : s->data + s->used, len, s->max_line, s->max_body, &err);
+	    frame_scan(frame, copy != NULL ? copy : s->data + s->used, len, s->max_line, s->max_body, &err);
 	if (state == FRAME_BROKEN)
 		ck_assert_msg(err.text[0] != '\0' && frame->err != ERR_NONE, "broken, and no word why");
 	free(copy);
@@ -168,7 +168,14 @@ static struct stream *stream_cut(const struct vector *vector)
 	return whole;
 }
 
-/* All cases after which a frame can follow, in one stream. */
+/* A frame can follow it, and it is read with the usual limits. */
+static bool can_be_glued(const struct vector *vector)
+{
+	return vector_find(vector, "more") == NULL && vector_find(vector, "broken") == NULL &&
+	       vector_find(vector, "max_line") == NULL && vector_find(vector, "max_body") == NULL;
+}
+
+/* All cases that can be, in one stream. */
 static void check_glued(const struct vectors *vectors)
 {
 	char *all = malloc(1);
@@ -177,8 +184,7 @@ static void check_glued(const struct vectors *vectors)
 
 	for (size_t i = 0; i < vectors->count; i++) {
 		const struct vector *v = &vectors->vector[i];
-		if (vector_find(v, "more") != NULL || vector_find(v, "broken") != NULL || vector_find(v, "max_line") != NULL ||
-		    vector_find(v, "max_body") != NULL)
+		if (!can_be_glued(v))
 			continue;
 		all = realloc(all, len + v->input.len);
 		ck_assert_ptr_nonnull(all);
@@ -189,8 +195,7 @@ static void check_glued(const struct vectors *vectors)
 	stream_run(glued, 0, 777);
 	for (size_t i = 0, at = 0; i < vectors->count; i++) {
 		const struct vector *v = &vectors->vector[i];
-		if (vector_find(v, "more") != NULL || vector_find(v, "broken") != NULL || vector_find(v, "max_line") != NULL ||
-		    vector_find(v, "max_body") != NULL)
+		if (!can_be_glued(v))
 			continue;
 		struct stream *alone = stream_of(v, v->input);
 		stream_run(alone, alone->len, 1);
@@ -321,7 +326,8 @@ static void expect_options(const struct vector *vector, const struct request *re
 		listed |= UINT32_C(1) << option;
 	}
 	if (listed != (req->given & counted))
-		unmet(vector, "options are given that the case does not list: %x", (unsigned)(req->given & counted & ~listed));
+		unmet(vector, "options are given that the case does not list: %x",
+		      (unsigned)(req->given & counted & ~listed));
 }
 
 static bool contains(const char *text, struct slice part)
@@ -346,7 +352,8 @@ static void check_request(const struct vector *vector)
 		if (!slice_equal(refused->text, err_name(code)))
 			unmet(vector, "%s: %s", err_name(code).data, err.text);
 		for (size_t i = 0; i < vector->count; i++)
-			if (slice_equal(vector->line[i].keyword, SLICE_OF("msg")) && !contains(err.text, vector->line[i].text))
+			if (slice_equal(vector->line[i].keyword, SLICE_OF("msg")) &&
+			    !contains(err.text, vector->line[i].text))
 				unmet(vector, "the refusal says: %s", err.text);
 		if (strlen(err.text) < 10)
 			unmet(vector, "the refusal says nothing");

@@ -12,7 +12,7 @@ mandoc -Tlint -Wwarning "$tmp/claim-protocol.7"
 # Word for word, without the line breaks and the heads; numbers of a list may be set otherwise.
 words()
 {
-	tr -s ' \t\n' '\n\n\n' | grep -Ev '^(=+|[0-9]+\.)$' | grep .
+	tr -s '[:space:]' '\n' | grep -Ev '^(=+|[0-9]+\.)$' | grep .
 }
 sed 1d "$srcdir/proto/PROTOCOL.txt" | words >"$tmp/text"
 mandoc -Tascii -Owidth=1000 "$tmp/claim-protocol.7" | sed 's/.\x08//g' |
