@@ -126,3 +126,19 @@ tests_check_setting_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_setting_LDADD = libserver.la $(CHECK_LIBS)
 TESTS += tests/check_setting
 endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_daemon
+tests_check_daemon_SOURCES = tests/check_daemon.c tests/spawn.c tests/spawn.h
+tests_check_daemon_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_daemon_LDADD = $(CHECK_LIBS)
+TESTS += tests/check_daemon
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_peers
+tests_check_peers_SOURCES = tests/check_peers.c tests/spawn.c tests/spawn.h
+tests_check_peers_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_peers_LDADD = $(CHECK_LIBS)
+TESTS += tests/check_peers
+endif

@@ -53,7 +53,7 @@ void spawn_init(struct spawn *daemon)
 
 static void run_daemon(const struct spawn *daemon, const char *const *args)
 {
-	const char *binary = getenv("CLAIMD_BIN") != NULL ? getenv("CLAIMD_BIN") : "./claimd";
+	const char *binary = getenv("TEST_CLAIMD") != NULL ? getenv("TEST_CLAIMD") : "./claimd";
 	static char text[MAX_ARGS][256];
 	char *argv[MAX_ARGS + 4] = {(char *)(size_t)binary, (char *)(size_t)"--socket", (char *)(size_t)daemon->socket, NULL};
 	int n = 3, log = open(daemon->log, O_WRONLY | O_CREAT | O_APPEND, 0600);

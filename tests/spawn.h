@@ -24,7 +24,7 @@ struct spawn {
 /* A folder for a daemon, which is not started. */
 void spawn_init(struct spawn *daemon);
 /* Starts it, with more arguments (NULL-terminated, may be NULL) behind --socket. "@" at the start of an argument stands for the
- * folder. Returns when it answers a PING. The binary is $CLAIMD_BIN, else ./claimd. */
+ * folder. Returns when it answers a PING. The binary is $TEST_CLAIMD, else ./claimd. */
 void spawn_start(struct spawn *daemon, const char *const *args);
 /* The same, without waiting for anything. */
 void spawn_launch(struct spawn *daemon, const char *const *args);
