@@ -13,7 +13,8 @@
 
 _Noreturn static void die(const char *file, struct slice name, const char *why)
 {
-	fprintf(stderr, "vectors: %s: case \"%.*s\": %s\n", file, (int)name.len, name.data != NULL ? name.data : "", why);
+	fprintf(stderr, "vectors: %s: case \"%.*s\": %s\n", file, (int)name.len, name.data != NULL ? name.data : "",
+		why);
 	exit(99);
 }
 
