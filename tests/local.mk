@@ -142,3 +142,12 @@ tests_check_peers_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_peers_LDADD = $(CHECK_LIBS)
 TESTS += tests/check_peers
 endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/contract
+tests_contract_SOURCES = tests/contract.c tests/contract.h tests/contract_claim.c tests/contract_holder.c \
+	tests/contract_operator.c tests/contract_race.c tests/contract_walks.c tests/rig.c tests/rig.h
+tests_contract_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_contract_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/contract
+endif

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "../../proto/mem.h"
+#include "scan.h"
 
 #define BUCKETS_PER_SLICE 4096
 
@@ -34,7 +35,6 @@ struct scan_walk {
 	struct found *found;
 	size_t count, cap;
 	bool no_memory;
-	int64_t oldest_unknown; /* COUNT: when it became unknown; TIME_NEVER: none yet */
 };
 
 /* ---- one record ---- */
@@ -44,36 +44,12 @@ static bool oldest_first(const struct scan *scan)
 	return scan->state == CHOICE_STATE_UNKNOWN;
 }
 
-static bool state_matches(const struct record *rec, int choice, int64_t now)
-{
-	enum state shown = record_shown(rec, now);
-
-	switch (choice) {
-	case CHOICE_STATE_LIVE:
-		return shown == STATE_CLAIMED && !record_lapsed(rec, now);
-	case CHOICE_STATE_LAPSED:
-		return shown == STATE_CLAIMED && record_lapsed(rec, now);
-	case CHOICE_STATE_DONE:
-		return shown == STATE_DONE;
-	case CHOICE_STATE_FAILED:
-		return shown == STATE_FAILED;
-	case CHOICE_STATE_UNKNOWN:
-		return shown == STATE_UNKNOWN;
-	case CHOICE_STATE_FREE:
-		return shown == STATE_FREE;
-	default:
-		return shown != STATE_ABSENT;
-	}
-}
-
 static bool matches(const struct scan *scan, const struct entry *entry, int64_t now)
 {
 	struct record rec;
 
 	entry_read(entry, &rec);
-	return slice_starts(entry_key(entry), scan->prefix) && state_matches(&rec, scan->state, now) &&
-	       (!scan->owner.data || (rec.owner.data && slice_equal(rec.owner, scan->owner))) &&
-	       (!scan->older || now - rec.updated >= scan->older);
+	return scan_matches(scan, entry_key(entry), &rec, now);
 }
 
 /* ---- orders ---- */
@@ -267,44 +243,12 @@ fail_memory:
 
 static void count_visit(struct scan_walk *walk, const struct entry *entry, int64_t now)
 {
-	struct counts *counts = &walk->op->counts;
 	struct record rec;
 
 	if (!slice_starts(entry_key(entry), walk->op->scan.prefix))
 		return;
 	entry_read(entry, &rec);
-	switch (record_shown(&rec, now)) {
-	case STATE_ABSENT:
-		counts->gone++;
-		break;
-	case STATE_CLAIMED:
-		if (record_lapsed(&rec, now))
-			counts->lapsed++;
-		else
-			counts->live++;
-		break;
-	case STATE_DONE:
-		counts->done++;
-		break;
-	case STATE_FAILED:
-		counts->failed++;
-		break;
-	case STATE_UNKNOWN:
-		counts->unknown++;
-		if (rec.updated < walk->oldest_unknown)
-			walk->oldest_unknown = rec.updated;
-		break;
-	case STATE_FREE:
-		counts->free++;
-		break;
-	}
-}
-
-static void count_answer(struct scan_walk *walk, int64_t now)
-{
-	if (walk->oldest_unknown != TIME_NEVER)
-		walk->op->counts.oldest_unknown_us = now - walk->oldest_unknown;
-	walk->op->result = OP_APPLIED;
+	scan_count(&walk->op->counts, &rec, now);
 }
 
 /* ---- SWEEP ---- */
@@ -339,7 +283,6 @@ struct scan_walk *walk_new(struct table *table, struct op *op)
 		return NULL;
 	walk->table = table;
 	walk->op = op;
-	walk->oldest_unknown = TIME_NEVER;
 	if (op->kind == OP_LIST && op->scan.cursor.data && !oldest_first(&op->scan))
 		walk->at = walk->cursor_hash = table_hash(table, op->scan.cursor);
 	return walk;
@@ -381,8 +324,6 @@ bool walk_slice(struct scan_walk *walk, int64_t now)
 	walk->op->now = now;
 	if (walk->op->kind == OP_LIST)
 		list_answer(walk, now);
-	else if (walk->op->kind == OP_COUNT)
-		count_answer(walk, now);
 	else
 		walk->op->result = OP_APPLIED;
 	return true;
