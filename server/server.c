@@ -244,7 +244,7 @@ static void tell_ready(struct server *server)
 
 	store_describe(server->store, &store);
 	log_event(&server->log, LOG_LEVEL_INFO, "ready", "claimd answers",
-	          (struct log_field[]){log_text("version", PACKAGE_VERSION), log_text("socket", server->conf->socket),
+	          (struct log_field[]){log_text("version", PACKAGE_VERSION), log_text("socket", server->listener.path != NULL ? server->listener.path : "passed by the service manager"),
 	                               log_text("store", store.text), log_int("pid", getpid()), log_end()});
 	sdnotify_send(&server->notify, "READY=1");
 	if (server->conf->ready_fd >= 0) {
