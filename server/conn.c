@@ -5,13 +5,14 @@
  *      its own only while it holds an unfinished frame, so that ten thousand idle ones cost little.
  * Out: turn_answer -> in order into `out` -> flush, once per turn of the loop -> the kernel. What the kernel does not take at
  *      once is given to libuv, and the connection is not written to before that is done.
- * End: the peer's end of input closes when everything is answered (it may still read: a half-closed peer). An error of
+ * End: the peer's end of input closes when everything is answered (it may still read: a half-closed peer; writing to one that
+ *      is gone fails, so its wins count as unheard). An error of
  *      reading or writing, or no memory, closes at once; turns that are open then are detached, and end when they are answered.
  */
 #include "conn.h"
 
 #include <assert.h>
-#include <poll.h>
+#include <unistd.h>
 #include <string.h>
 
 #include "../proto/mem.h"
@@ -30,7 +31,6 @@ struct conn {
 	struct conn *prev, *next;
 	struct conn *dirty_next, **dirty_link; /* dirty_link == NULL: not in the list */
 	void *session;
-	int fd; /* the pipe's; only to be looked at */
 
 	/* in */
 	char *in; /* an unfinished frame, and what came behind it while held back */
@@ -488,15 +488,6 @@ static void write_now(struct conn *conn)
 		end_heard(conn);
 }
 
-/* After end of input libuv says nothing more of the peer. A peer that only closed its writing half still reads; one that is
- * gone must not be granted anything. */
-static bool peer_gone(const struct conn *conn)
-{
-	struct pollfd look = {.fd = conn->fd, .events = 0};
-
-	return poll(&look, 1, 0) == 1 && (look.revents & (POLLHUP | POLLERR)) != 0;
-}
-
 /* Puts an answer into the stream. */
 static void emit(struct conn *conn, struct turn *turn, struct slice head, struct slice body)
 {
@@ -589,20 +580,11 @@ void *conn_session(struct conn *conn)
 	return conn->session;
 }
 
-int conn_fd(const struct conn *conn)
-{
-	return conn->fd;
-}
-
 /* True: requests were taken up. */
 static bool conn_flush(struct conn *conn)
 {
 	size_t before;
 
-	if (conn->eof && conn->turns + conn->out_len > 0 && peer_gone(conn)) {
-		conn_close(conn);
-		return false;
-	}
 	if (conn->out_len > 0 && conn->writing == NULL)
 		write_now(conn);
 	if (conn->closing)
@@ -671,7 +653,6 @@ bool conn_open(struct conn_set *set, int fd, void *session)
 	conn->pipe.data = conn;
 	conn->set = set;
 	conn->session = session;
-	conn->fd = fd;
 	conn->next = set->first;
 	if (set->first != NULL)
 		set->first->prev = conn;

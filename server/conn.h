@@ -12,7 +12,6 @@
 #ifndef CLAIMD_SERVER_CONN_H
 #define CLAIMD_SERVER_CONN_H
 
-#include <sys/types.h>
 #include <uv.h>
 
 #include "../proto/proto.h"
@@ -72,7 +71,6 @@ void conn_set_release(struct conn_set *set);
  * descriptor; the fd is closed and the session still the caller's. */
 bool conn_open(struct conn_set *set, int fd, void *session);
 void *conn_session(struct conn *conn);
-int conn_fd(const struct conn *conn);
 
 void turn_open(struct turn *turn, struct conn *conn, bool ordered);
 /* Gives the answer, whole lines with their bodies; the octets are copied. Only while turn->conn is there. Not to be touched

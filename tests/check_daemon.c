@@ -441,7 +441,7 @@ START_TEST(a_passed_socket_is_used)
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	pid_t pid;
 
-	snprintf(address.sun_path, sizeof address.sun_path, "%s", daemon_.socket);
+	snprintf(address.sun_path, sizeof address.sun_path, "%.100s", daemon_.socket);
 	ck_assert_int_eq(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
 	ck_assert_int_eq(listen(fd, 10), 0);
 	pid = fork();

@@ -170,7 +170,7 @@ int spawn_connect(const struct spawn *daemon)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	snprintf(address.sun_path, sizeof address.sun_path, "%s", daemon->socket);
+	snprintf(address.sun_path, sizeof address.sun_path, "%.100s", daemon->socket);
 	if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof address) == 0)
 		return fd;
 	if (fd >= 0)
