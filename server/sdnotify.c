@@ -50,7 +50,7 @@ bool sdnotify_open(struct sdnotify *notify, char **envp, struct errbuf *err)
 	if (!path)
 		return true;
 	len = strlen(path);
-	if ((path[0] != '/' && path[0] != '@') || len < 2 || len >= sizeof(address.sun_path)) {
+	if ((path[0] != '/' && path[0] != '@') || len >= sizeof(address.sun_path)) {
 		err_set(err, "NOTIFY_SOCKET: \"%s\" is no path and no @name of at most %zu octets", path,
 			sizeof(address.sun_path) - 1);
 		return false;

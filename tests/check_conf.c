@@ -165,6 +165,7 @@ static const struct {
     {"--store_timeout", "3s", "did you mean --store-timeout?"},
     {"--chekc-config", NULL, "did you mean --check-config?"},
     {"--storefile", "x", "did you mean --store-file?"},
+    {"--tlt", "3s", "no setting \"--tlt\"; did you mean --ttl?"},
     {"--foo", "3s", "no setting \"--foo\"; see --help"},
     {"--lease", NULL, "--lease: no value"},
     {"--lease=", NULL, "--lease: no value"},

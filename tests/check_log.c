@@ -143,6 +143,7 @@ START_TEST(text_injection)
 	expect_field(log_text("v", "\xe2\x82z"), " v=\"\\xe2\\x82z\"\n");
 	expect_field(log_text("v", "\xc0\x8a\xe0\x80\x8a\xf0\x80\x80\x8a"),
 		     " v=\"\\xc0\\x8a\\xe0\\x80\\x8a\\xf0\\x80\\x80\\x8a\"\n");
+	expect_field(log_text("v", "\xe0\x9f\xbf\xf0\x8f\xbf\xbf"), " v=\"\\xe0\\x9f\\xbf\\xf0\\x8f\\xbf\\xbf\"\n");
 	expect_field(log_text("v", "\xed\xa0\x80"), " v=\"\\xed\\xa0\\x80\"\n");
 	expect_field(log_text("v", "\xf4\x90\x80\x80\xf5"), " v=\"\\xf4\\x90\\x80\\x80\\xf5\"\n");
 }
