@@ -151,3 +151,8 @@ tests_contract_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_contract_LDADD = libserver.la $(CHECK_LIBS)
 TESTS += tests/contract
 endif
+
+check_PROGRAMS += tests/history
+tests_history_SOURCES = tests/history.c tests/history.h tests/history_steps.c tests/history_mirror.c tests/rig.c tests/rig.h
+tests_history_LDADD = libserver.la
+TESTS += tests/history
