@@ -349,7 +349,7 @@ static void tag_salvage(struct request *req, const struct token *token)
 	struct errbuf unheard;
 	struct slice text;
 
-	if (request_has(req, OPT_TAG) || !token_has_equals(token) || token->broken ||
+	if (request_has(req, OPT_TAG) || !token_has_equals(token) ||
 	    !slice_equal(token_name(token), option_info(OPT_TAG)->name))
 		return;
 	if (!token_decode(token, token_raw_value(token), &text) || text.len == 0 ||
