@@ -21,7 +21,7 @@ static void note_settlement(struct call *call)
 	stats_observe(dispatch->stats, STATS_HOLD_DURATION, (now_ms - grant.won_ms) * US_PER_MS);
 	if (grant.until_ms > grant.won_ms)
 		stats_observe(dispatch->stats, STATS_LEASE_USED,
-		              (now_ms - grant.won_ms) * 1000000 / (grant.until_ms - grant.won_ms));
+			      (now_ms - grant.won_ms) * 1000000 / (grant.until_ms - grant.won_ms));
 }
 
 /* The lease as this daemon counts it: from when the request came, so never longer than the store's. */
@@ -30,7 +30,7 @@ static void note_grant(struct call *call)
 	int64_t now_ms = call->start_us / US_PER_MS;
 
 	grants_hold(call->dispatch->grants, call->op.key, call->op.record.fence, now_ms,
-	            now_ms + record_left_ms(&call->op.record, call->op.now));
+		    now_ms + record_left_ms(&call->op.record, call->op.now));
 }
 
 /* Who settled by hand what others asked for, and why. */
@@ -39,10 +39,10 @@ static void log_operator(const struct call *call)
 	enum word word = call->op.verdict.word;
 
 	log_event(call->dispatch->log, LOG_LEVEL_INFO, call->verb == VERB_RESOLVE ? "resolve" : "forget",
-	          "a record was settled by hand",
-	          (struct log_field[]){log_key("key", call->op.key), log_slice("answer", word_name(word)),
-	                               log_int("fence", call->op.record.fence), log_int("pid", call->pid),
-	                               log_int("uid", call->uid), log_slice("reason", call->reason), log_end()});
+		  "a record was settled by hand",
+		  (struct log_field[]){log_key("key", call->op.key), log_slice("answer", word_name(word)),
+				       log_int("fence", call->op.record.fence), log_int("pid", call->pid),
+				       log_int("uid", call->uid), log_slice("reason", call->reason), log_end()});
 }
 
 void account_answer(struct call *call)
@@ -53,7 +53,7 @@ void account_answer(struct call *call)
 	enum word word = failed ? WORD_ERR : op->verdict.word;
 
 	if (op->sent)
-		stats_observe(stats, STATS_STORE_DURATION, clock_mono_us() - op->sent_ms * US_PER_MS);
+		stats_observe(stats, STATS_STORE_DURATION, op->store_us);
 	if (failed)
 		stats->errors[op->err]++;
 	else if (word == WORD_ERR)

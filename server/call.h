@@ -15,10 +15,10 @@ struct dispatch;
 
 /* What is known of a connection's client. */
 struct session {
-	struct slice ns;     /* of the session, from mem_copy, with the colon behind it; absent: none */
-	bool fresh;          /* nothing has come yet: HTTP is told from the protocol by the first line */
-	bool ns_settled;     /* HELLO was said, or a verb with a key: the namespace stands */
-	int64_t pid, uid;    /* of the peer; -1 where not known */
+	struct slice ns;  /* of the session, from mem_copy, with the colon behind it; absent: none */
+	bool fresh;       /* nothing has come yet: HTTP is told from the protocol by the first line */
+	bool ns_settled;  /* HELLO was said, or a verb with a key: the namespace stands */
+	int64_t pid, uid; /* of the peer; -1 where not known */
 };
 
 struct call {
@@ -26,17 +26,17 @@ struct call {
 	struct op op;
 	struct dispatch *dispatch;
 	enum verb verb;
-	bool with_engine;    /* the engine has the op */
-	bool own_token;      /* the CLAIM brought its token: its win is never undone, since a retry may find it again */
-	bool granted;        /* the answer was a WON that is this call's own and may be undone */
-	bool reserve;        /* from the reserve for want of memory */
-	bool dropped;        /* there was a result, and it is not kept */
-	bool want_result;    /* STATUS result */
-	size_t ns_len;       /* octets of the key that are the namespace's */
+	bool with_engine; /* the engine has the op */
+	bool own_token;   /* the CLAIM brought its token: its win is never undone, since a retry may find it again */
+	bool granted;     /* the answer was a WON that is this call's own and may be undone */
+	bool reserve;     /* from the reserve for want of memory */
+	bool dropped;     /* there was a result, and it is not kept */
+	bool want_result; /* STATUS result */
+	size_t ns_len;    /* octets of the key that are the namespace's */
 	struct slice tag, reason;
-	int64_t pid, uid;    /* of the peer, for the log */
-	int64_t start_us;    /* monotonic */
-	struct call *spare;  /* the next one of the reserve */
+	int64_t pid, uid;   /* of the peer, for the log */
+	int64_t start_us;   /* monotonic */
+	struct call *spare; /* the next one of the reserve */
 	char text[];
 };
 

@@ -24,9 +24,9 @@ struct turn {
 	struct conn *conn; /* NULL: the connection has ended */
 	bool ordered;
 	bool answered;
-	char *held;        /* an answer that waits for those before it; from mem_alloc */
+	char *held; /* an answer that waits for those before it; from mem_alloc */
 	size_t held_len;
-	uint64_t at;       /* where in the connection's output it starts */
+	uint64_t at; /* where in the connection's output it starts */
 };
 
 struct conn_handler {
@@ -46,8 +46,8 @@ struct conn_handler {
 
 struct conn_limits {
 	size_t max_line, max_body;
-	size_t max_turns;   /* open requests, above which it is not read */
-	size_t max_unread;  /* octets of answers that the client has not taken, above which it is not read */
+	size_t max_turns;  /* open requests, above which it is not read */
+	size_t max_unread; /* octets of answers that the client has not taken, above which it is not read */
 };
 
 /* What all connections of a server share. Zero it, set the first three, call conn_set_init. */
@@ -55,10 +55,10 @@ struct conn_set {
 	uv_loop_t *loop;
 	struct conn_handler handler;
 	struct conn_limits limits;
-	struct conn *first;      /* all connections */
-	struct conn *dirty;      /* those with something to write or to take up again, linked */
+	struct conn *first; /* all connections */
+	struct conn *dirty; /* those with something to write or to take up again, linked */
 	size_t count;
-	char *scratch;           /* the octets of one read */
+	char *scratch; /* the octets of one read */
 	bool flushing;
 	void (*emptied)(void *arg, size_t left); /* a connection is gone */
 	void *emptied_arg;

@@ -37,8 +37,9 @@ static void do_hello(struct call *call, const struct request *req, struct sessio
 	}
 	if (request_has(req, OPT_NS)) {
 		if (session->ns_settled || conf->namespace != NULL) {
-			call_refuse(call, ERR_DENIED, "the namespace is settled: by the daemon, an earlier HELLO or a verb with a key; "
-			                              "use a new connection");
+			call_refuse(call, ERR_DENIED,
+				    "the namespace is settled: by the daemon, an earlier HELLO or a verb with a key; "
+				    "use a new connection");
 			return;
 		}
 		if (!session_take_namespace(session, req->value[OPT_NS].text)) {
@@ -132,10 +133,10 @@ static void do_daemon_status(struct call *call)
 static enum ask_verb ask_of(enum verb verb)
 {
 	static const enum ask_verb table[VERB__COUNT] = {
-	        [VERB_CLAIM] = ASK_CLAIM,     [VERB_RENEW] = ASK_RENEW,     [VERB_COMPLETE] = ASK_COMPLETE,
-	        [VERB_FAIL] = ASK_FAIL,       [VERB_RELEASE] = ASK_RELEASE, [VERB_DOUBT] = ASK_DOUBT,
-	        [VERB_CHECK] = ASK_CHECK,     [VERB_STATUS] = ASK_STATUS,   [VERB_RESOLVE] = ASK_RESOLVE,
-	        [VERB_FORGET] = ASK_FORGET,
+	    [VERB_CLAIM] = ASK_CLAIM,   [VERB_RENEW] = ASK_RENEW,     [VERB_COMPLETE] = ASK_COMPLETE,
+	    [VERB_FAIL] = ASK_FAIL,     [VERB_RELEASE] = ASK_RELEASE, [VERB_DOUBT] = ASK_DOUBT,
+	    [VERB_CHECK] = ASK_CHECK,   [VERB_STATUS] = ASK_STATUS,   [VERB_RESOLVE] = ASK_RESOLVE,
+	    [VERB_FORGET] = ASK_FORGET,
 	};
 
 	return table[verb];
@@ -180,7 +181,8 @@ static void fill_claim(struct call *call, const struct request *req, char **at)
 	ask->lease = us_of(number_of(req, OPT_LEASE, conf->lease_ms));
 	ask->ttl = us_of(number_of(req, OPT_TTL, conf->ttl_ms));
 	ask->atleast = us_of(number_of(req, OPT_ATLEAST, 0));
-	ask->lapse = number_of(req, OPT_LAPSE, CHOICE_LAPSE_RECLAIM) == CHOICE_LAPSE_UNKNOWN ? LAPSE_UNKNOWN : LAPSE_RECLAIM;
+	ask->lapse =
+	    number_of(req, OPT_LAPSE, CHOICE_LAPSE_RECLAIM) == CHOICE_LAPSE_UNKNOWN ? LAPSE_UNKNOWN : LAPSE_RECLAIM;
 	ask->fp = call_copy(at, text_of(req, OPT_FP));
 	ask->owner = call_copy(at, text_of(req, OPT_OWNER));
 	call->own_token = request_has(req, OPT_TOKEN);
@@ -462,7 +464,8 @@ void dispatch_late(void *arg, struct op *op)
 
 	(void)arg;
 	if (call->turn.conn != NULL)
-		call_refuse(call, ERR_TIMEOUT, "the store did not answer in time; it may still do it: repeat with the same token");
+		call_refuse(call, ERR_TIMEOUT,
+			    "the store did not answer in time; it may still do it: repeat with the same token");
 }
 
 static void answer_scan(struct call *call)
@@ -516,7 +519,7 @@ void dispatch_answer(void *arg, struct op *op)
 
 	call->with_engine = false;
 	call->granted = answered_well && op->kind == OP_RECORD && op->ask.verb == ASK_CLAIM && !call->own_token &&
-	                op->verdict.word == WORD_WON && op->verdict.was != WAS_OWN;
+			op->verdict.word == WORD_WON && op->verdict.was != WAS_OWN;
 	account_answer(call);
 	if (op->late || call->turn.conn == NULL) {
 		/* Its client was told ERR timeout, or is gone. A late answer on a turn that still stands is freed with the turn. */

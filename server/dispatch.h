@@ -29,8 +29,8 @@ struct dispatch {
 	void (*look)(void *arg, struct stats_view *view);
 	void *arg;
 
-	bool stopping;         /* everything is refused with ERR draining */
-	struct call *reserve;  /* for refusing when there is no memory */
+	bool stopping;                         /* everything is refused with ERR draining */
+	struct call *reserve;                  /* for refusing when there is no memory */
 	unsigned char random[DISPATCH_RANDOM]; /* octets for tokens, taken from the end */
 	size_t random_left;
 };

@@ -22,7 +22,7 @@
 
 /* One key with work under way. */
 struct slot {
-	struct slot *chain;  /* next in the bucket */
+	struct slot *chain; /* next in the bucket */
 	uint64_t hash;
 	struct op *head, *tail; /* in order; the store has the head */
 };
@@ -33,7 +33,7 @@ struct engine {
 	struct hash_seed seed;
 	struct slot **bucket; /* bucket_count is a power of two, at least as many as slots */
 	size_t bucket_count, slot_count;
-	struct slot *spare;   /* slots to use again, linked by chain */
+	struct slot *spare; /* slots to use again, linked by chain */
 	struct op *due_first, *due_last;
 	size_t pending;
 	uint64_t undone;
@@ -181,10 +181,9 @@ static void due_remove(struct engine *engine, struct op *op)
 
 /* ---- the way through ---- */
 
-static void send_to_store(struct engine *engine, struct op *op, int64_t now_ms)
+static void send_to_store(struct engine *engine, struct op *op)
 {
 	op->sent = true;
-	op->sent_ms = now_ms;
 	engine->hooks.to_store(engine->hooks.arg, op);
 }
 
@@ -200,7 +199,7 @@ bool engine_submit(struct engine *engine, struct op *op, int64_t now_ms)
 	if (op->kind != OP_RECORD) {
 		due_add(engine, op, now_ms);
 		engine->pending++;
-		send_to_store(engine, op, now_ms);
+		send_to_store(engine, op);
 		return true;
 	}
 	hash = hash_slice(&engine->seed, op->key);
@@ -217,7 +216,7 @@ bool engine_submit(struct engine *engine, struct op *op, int64_t now_ms)
 	due_add(engine, op, now_ms);
 	engine->pending++;
 	if (slot->head == op)
-		send_to_store(engine, op, now_ms);
+		send_to_store(engine, op);
 	return true;
 }
 
@@ -232,7 +231,7 @@ static void give_answer(struct engine *engine, struct op *op)
 	}
 }
 
-void engine_done(struct engine *engine, struct op *op, int64_t now_ms)
+void engine_done(struct engine *engine, struct op *op)
 {
 	struct slot *slot = op->slot;
 
@@ -244,7 +243,7 @@ void engine_done(struct engine *engine, struct op *op, int64_t now_ms)
 		if (slot->head == NULL)
 			slot_remove(engine, slot);
 		else
-			send_to_store(engine, slot->head, now_ms);
+			send_to_store(engine, slot->head);
 	}
 	give_answer(engine, op);
 }
@@ -314,7 +313,8 @@ int64_t engine_tick(struct engine *engine, int64_t now_ms)
 				engine->hooks.late(engine->hooks.arg, op);
 		} else {
 			unlink_waiting(op);
-			op_refuse(op, ERR_BUSY, "waited too long behind others for this key; nothing was done, try again");
+			op_refuse(op, ERR_BUSY,
+				  "waited too long behind others for this key; nothing was done, try again");
 			give_answer(engine, op);
 		}
 	}

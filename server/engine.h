@@ -34,7 +34,7 @@ void engine_free(struct engine *engine);
 /* Takes the op until it is answered. False: no memory, nothing happened, the op is still the caller's. */
 bool engine_submit(struct engine *engine, struct op *op, int64_t now_ms);
 /* The store has answered this op. */
-void engine_done(struct engine *engine, struct op *op, int64_t now_ms);
+void engine_done(struct engine *engine, struct op *op);
 /* Gives back a win (key and token as asked, the fence from its record), in front of whatever waits for that key. `won` is
  * only read. Without memory it does nothing: the lease heals it. */
 void engine_undo(struct engine *engine, const struct op *won, int64_t now_ms);

@@ -12,7 +12,7 @@
 #define GRANTS_SHARDS 256
 
 struct grant {
-	uint64_t mark; /* 0: an empty place */
+	uint64_t mark;            /* 0: an empty place */
 	int64_t won_ms, until_ms; /* monotonic */
 };
 

@@ -36,7 +36,7 @@ void hash_seed_random(struct hash_seed *seed)
 uint64_t hash_slice(const struct hash_seed *seed, struct slice text)
 {
 	uint64_t v[4] = {seed->k0 ^ UINT64_C(0x736f6d6570736575), seed->k1 ^ UINT64_C(0x646f72616e646f6d),
-	                 seed->k0 ^ UINT64_C(0x6c7967656e657261), seed->k1 ^ UINT64_C(0x7465646279746573)};
+			 seed->k0 ^ UINT64_C(0x6c7967656e657261), seed->k1 ^ UINT64_C(0x7465646279746573)};
 	uint64_t word, last = (uint64_t)text.len << 56;
 	size_t at;
 

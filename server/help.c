@@ -22,8 +22,10 @@ static const char *kind_text(enum option_kind kind)
 
 static void write_verb(struct writer *w, const struct verb_info *info)
 {
-	static const char *const operand[] = {
-	        [OPERAND_NONE] = "", [OPERAND_KEY] = " KEY", [OPERAND_MAYBE_KEY] = " [KEY]", [OPERAND_MAYBE_WORD] = " [VERB]"};
+	static const char *const operand[] = {[OPERAND_NONE] = "",
+					      [OPERAND_KEY] = " KEY",
+					      [OPERAND_MAYBE_KEY] = " [KEY]",
+					      [OPERAND_MAYBE_WORD] = " [VERB]"};
 
 	writer_slice(w, info->name);
 	writer_text(w, operand[info->operand]);

@@ -45,12 +45,13 @@ static bool find_group(const char *name, gid_t *gid, struct errbuf *err)
 /* Makes the folders that are missing above `path`, 0755: clients have to get through. */
 static bool make_folders(const char *path, struct errbuf *err)
 {
-	char folder[sizeof ((struct sockaddr_un *)0)->sun_path];
+	char folder[sizeof((struct sockaddr_un *)0)->sun_path];
 
 	for (const char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
 		snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
 		if (mkdir(folder, 0755) != 0 && errno != EEXIST) {
-			err_set(err, "cannot make the folder %s: %s; make it, or choose another --socket", folder, strerror(errno));
+			err_set(err, "cannot make the folder %s: %s; make it, or choose another --socket", folder,
+				strerror(errno));
 			return false;
 		}
 	}
@@ -60,7 +61,7 @@ static bool make_folders(const char *path, struct errbuf *err)
 /* The daemon that holds the lock is alive; the kernel drops it with the process. */
 static bool take_lock(struct listener *listener, struct errbuf *err)
 {
-	char path[sizeof ((struct sockaddr_un *)0)->sun_path + 8];
+	char path[sizeof((struct sockaddr_un *)0)->sun_path + 8];
 
 	snprintf(path, sizeof path, "%s.lock", listener->path);
 	listener->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -69,7 +70,8 @@ static bool take_lock(struct listener *listener, struct errbuf *err)
 		return false;
 	}
 	if (flock(listener->lock_fd, LOCK_EX | LOCK_NB) != 0) {
-		err_set(err, "another claimd already listens on %s; stop it, or choose another --socket", listener->path);
+		err_set(err, "another claimd already listens on %s; stop it, or choose another --socket",
+			listener->path);
 		close(listener->lock_fd);
 		listener->lock_fd = -1;
 		return false;
@@ -110,7 +112,7 @@ static int make_socket(const char *temporary, const struct listener_options *opt
 
 static bool publish(struct listener *listener, const struct listener_options *options, struct errbuf *err)
 {
-	char temporary[sizeof ((struct sockaddr_un *)0)->sun_path];
+	char temporary[sizeof((struct sockaddr_un *)0)->sun_path];
 	struct stat there;
 	int fd;
 
@@ -193,16 +195,17 @@ static bool prepare(struct listener *listener, uv_loop_t *loop, struct errbuf *e
 	return true;
 }
 
-bool listener_open(struct listener *listener, uv_loop_t *loop, const struct listener_options *options, struct errbuf *err)
+bool listener_open(struct listener *listener, uv_loop_t *loop, const struct listener_options *options,
+		   struct errbuf *err)
 {
 	/* room for ".new" */
-	size_t most = sizeof ((struct sockaddr_un *)0)->sun_path - 5;
+	size_t most = sizeof((struct sockaddr_un *)0)->sun_path - 5;
 
 	memset(listener, 0, sizeof *listener);
 	listener->fd = listener->lock_fd = -1;
 	if (strlen(options->path) > most) {
 		err_set(err, "the path of the socket has %zu octets, %zu is the most: choose a shorter --socket",
-		        strlen(options->path), most);
+			strlen(options->path), most);
 		return false;
 	}
 	listener->path = mem_copy(options->path, strlen(options->path));

@@ -19,13 +19,13 @@ struct listener {
 	uv_poll_t poll;
 	uv_timer_t retry;
 	int fd;
-	int lock_fd;       /* -1: the socket was handed to us, or we gave it up */
-	char *path;        /* NULL when it was handed to us */
-	dev_t dev;         /* the socket file that is ours, so that another's is not removed */
+	int lock_fd; /* -1: the socket was handed to us, or we gave it up */
+	char *path;  /* NULL when it was handed to us */
+	dev_t dev;   /* the socket file that is ours, so that another's is not removed */
 	ino_t ino;
-	bool held;         /* accepts nobody for now: listener_hold */
-	bool starved;      /* out of descriptors or memory: tried again by the timer */
-	uint64_t pauses;   /* how often */
+	bool held;       /* accepts nobody for now: listener_hold */
+	bool starved;    /* out of descriptors or memory: tried again by the timer */
+	uint64_t pauses; /* how often */
 	listener_cb accepted;
 	void *arg;
 };
@@ -37,7 +37,8 @@ struct listener_options {
 };
 
 /* Makes, locks and publishes the socket. False: *err says what to do. */
-bool listener_open(struct listener *listener, uv_loop_t *loop, const struct listener_options *options, struct errbuf *err);
+bool listener_open(struct listener *listener, uv_loop_t *loop, const struct listener_options *options,
+		   struct errbuf *err);
 /* Takes a socket that listens already (from a service manager). */
 bool listener_adopt(struct listener *listener, uv_loop_t *loop, int fd, struct errbuf *err);
 void listener_start(struct listener *listener, listener_cb accepted, void *arg);

@@ -9,7 +9,7 @@ libserver_la_SOURCES = \
 	server/help.c server/help.h \
 	server/grants.c server/grants.h \
 	server/hash.c server/hash.h \
-	server/conn.c server/conn.h \
+	server/conn.c server/conn.h server/conn_impl.h server/conn_in.c server/conn_out.c \
 	server/listener.c server/listener.h \
 	server/server.c server/server_view.c server/server_stop.c server/server.h \
 	server/conf.c server/conf.h server/conf.def \

@@ -1,5 +1,5 @@
 /*
- * main.c - the daemon's main: settings, then server_run. Exit statuses: 0 stopped, 64 usage, 69 could not start, 78 settings.
+ * main.c - the daemon's main: settings, then server_run. Exit statuses: 0 stopped, 69 could not start, 78 a wrong flag or setting.
  */
 #include "config.h"
 

@@ -66,29 +66,30 @@ struct op {
 
 	/* answered, set by the store before op_done */
 	enum op_result result;
-	enum err err;          /* OP_REFUSED, OP_UNCERTAIN: ERR_STORE, ERR_BUSY, ERR_TIMEOUT, ERR_INTERNAL */
-	bool unreadable;       /* OP_REFUSED: the record is there and cannot be read: retry=no */
-	struct errbuf why;     /* text for err */
+	enum err err;      /* OP_REFUSED, OP_UNCERTAIN: ERR_STORE, ERR_BUSY, ERR_TIMEOUT, ERR_INTERNAL */
+	bool unreadable;   /* OP_REFUSED: the record is there and cannot be read: retry=no */
+	struct errbuf why; /* text for err */
 	struct verdict verdict;
-	struct record record;  /* as it now reads; its slices live until the answer has been handed up: while op_done runs */
-	int64_t now;           /* the store's time at which it was decided */
-	struct page *page;     /* OP_LIST */
-	int64_t deleted;       /* OP_SWEEP */
-	bool more;             /* OP_SWEEP: the limit ended it */
-	struct counts counts;  /* OP_COUNT */
+	struct record
+	    record;  /* as it now reads; its slices live until the answer has been handed up: while op_done runs */
+	int64_t now; /* the store's time at which it was decided */
+	struct page *page;    /* OP_LIST */
+	int64_t deleted;      /* OP_SWEEP */
+	bool more;            /* OP_SWEEP: the limit ended it */
+	struct counts counts; /* OP_COUNT */
 
 	/* the engine's */
-	struct op *next;       /* in its key's queue */
-	struct slot *slot;     /* its key's entry */
+	struct op *next;                /* in its key's queue */
+	struct slot *slot;              /* its key's entry */
 	struct op *due_prev, *due_next; /* among all ops, by deadline */
-	bool sent;             /* the store has it, or had it */
-	int64_t sent_ms;       /* monotonic; when it was given to the store */
-	bool late;             /* the deadline passed while the store had it: its maker has been told */
-	bool own;              /* made by the engine itself (an undo) */
+	bool sent;                      /* the store has it, or had it */
+	bool late;                      /* the deadline passed while the store had it: its maker has been told */
+	bool own;                       /* made by the engine itself (an undo) */
 
 	/* the store's */
+	int64_t store_us; /* while it has the op: since when; afterwards: how long it took */
 	struct op *store_next;
-	void *store_mem;       /* memory that record's slices point to; freed by op_release */
+	void *store_mem; /* memory that record's slices point to; freed by op_release */
 };
 
 /* All fields empty, kind and key as given. */

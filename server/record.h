@@ -37,7 +37,7 @@ struct record {
 	int64_t keep_until;  /* done, failed: suppresses until then; or TIME_NEVER */
 	int64_t earliest;    /* not taken again before, after RELEASE or COMPLETE; 0: absent */
 	int64_t created;
-	int64_t updated;     /* when it entered its present state */
+	int64_t updated; /* when it entered its present state */
 	struct slice fp, token, owner;
 	struct slice result; /* absent: none kept; empty is a result */
 };
@@ -58,14 +58,14 @@ enum ask_verb {
 /* What one call wants of one record. Fields that its verb does not use are ignored. */
 struct ask {
 	enum ask_verb verb;
-	int64_t fence;     /* 0: none given (RESOLVE, FORGET); the holder's verbs always have one */
-	int64_t lease;     /* CLAIM, RENEW */
-	int64_t ttl;       /* CLAIM, COMPLETE, FAIL, RESOLVE; 0: none given, take the claim's */
-	int64_t atleast;   /* CLAIM; 0: none */
-	enum lapse lapse;  /* CLAIM */
-	enum state as;     /* RESOLVE: STATE_DONE, STATE_FAILED or STATE_FREE */
-	bool force;        /* RESOLVE, FORGET */
-	bool undo;         /* RELEASE: nobody can have heard of the win, so `earliest` goes too */
+	int64_t fence;    /* 0: none given (RESOLVE, FORGET); the holder's verbs always have one */
+	int64_t lease;    /* CLAIM, RENEW */
+	int64_t ttl;      /* CLAIM, COMPLETE, FAIL, RESOLVE; 0: none given, take the claim's */
+	int64_t atleast;  /* CLAIM; 0: none */
+	enum lapse lapse; /* CLAIM */
+	enum state as;    /* RESOLVE: STATE_DONE, STATE_FAILED or STATE_FREE */
+	bool force;       /* RESOLVE, FORGET */
+	bool undo;        /* RELEASE: nobody can have heard of the win, so `earliest` goes too */
 	struct slice fp, token, owner;
 	struct slice result;
 };
@@ -76,7 +76,7 @@ enum effect { EFFECT_NONE, EFFECT_WRITE, EFFECT_DELETE };
 
 /* What the table says. */
 struct verdict {
-	enum word word;     /* WORD_ERR: see err */
+	enum word word; /* WORD_ERR: see err */
 	enum err err;
 	const char *why;    /* for WORD_ERR: static text */
 	int64_t after_ms;   /* for WORD_ERR: when to ask again; 0: not said */

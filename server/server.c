@@ -25,7 +25,7 @@ static void on_op_done(void *arg, struct op *op)
 {
 	struct server *server = arg;
 
-	engine_done(server->engine, op, clock_mono_ms());
+	engine_done(server->engine, op);
 }
 
 static void on_key_changed(void *arg, struct slice key)
@@ -39,8 +39,8 @@ static void on_health(void *arg, bool up, const char *why)
 	struct server *server = arg;
 
 	log_event(&server->log, up ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, up ? "store_up" : "store_down",
-	          up ? "the store answers" : "the store does not answer; claims are refused until it does",
-	          (struct log_field[]){log_text("why", why), log_end()});
+		  up ? "the store answers" : "the store does not answer; claims are refused until it does",
+		  (struct log_field[]){log_text("why", why), log_end()});
 }
 
 /* ---- the engine's hooks ---- */
@@ -207,7 +207,8 @@ static bool start_engine(struct server *server, struct errbuf *err)
 	server->dispatch.arg = server;
 	dispatch_handler(&server->dispatch, &server->conns.handler);
 	server->conns.loop = &server->loop;
-	server->conns.limits = (struct conn_limits){PROTO_MAX_LINE, server->conf->max_body, server->conf->max_in_flight, MAX_UNREAD};
+	server->conns.limits =
+	    (struct conn_limits){PROTO_MAX_LINE, server->conf->max_body, server->conf->max_in_flight, MAX_UNREAD};
 	server->conns.emptied = on_conn_gone;
 	server->conns.emptied_arg = server;
 	if (server->engine == NULL || !dispatch_init(&server->dispatch) || !conn_set_init(&server->conns)) {
@@ -243,9 +244,12 @@ static void tell_ready(struct server *server)
 	struct errbuf store;
 
 	store_describe(server->store, &store);
-	log_event(&server->log, LOG_LEVEL_INFO, "ready", "claimd answers",
-	          (struct log_field[]){log_text("version", PACKAGE_VERSION), log_text("socket", server->listener.path != NULL ? server->listener.path : "passed by the service manager"),
-	                               log_text("store", store.text), log_int("pid", getpid()), log_end()});
+	log_event(
+	    &server->log, LOG_LEVEL_INFO, "ready", "claimd answers",
+	    (struct log_field[]){log_text("version", PACKAGE_VERSION),
+				 log_text("socket", server->listener.path != NULL ? server->listener.path
+										  : "passed by the service manager"),
+				 log_text("store", store.text), log_int("pid", getpid()), log_end()});
 	sdnotify_send(&server->notify, "READY=1");
 	if (server->conf->ready_fd >= 0) {
 		ssize_t written = write(server->conf->ready_fd, "\n", 1);
@@ -258,14 +262,14 @@ static void tell_ready(struct server *server)
 static int could_not_start(struct server *server, const struct errbuf *err)
 {
 	log_event(&server->log, LOG_LEVEL_ERROR, "start_failed", "claimd cannot start",
-	          (struct log_field[]){log_text("why", err->text), log_end()});
+		  (struct log_field[]){log_text("why", err->text), log_end()});
 	return EXIT_UNAVAILABLE;
 }
 
 static void warn(void *arg, const char *text)
 {
 	log_event(arg, LOG_LEVEL_WARN, "setting", "a setting is probably not meant so",
-	          (struct log_field[]){log_text("why", text), log_end()});
+		  (struct log_field[]){log_text("why", text), log_end()});
 }
 
 /* After a clean end: nothing is left that anybody waits for. */

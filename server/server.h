@@ -30,22 +30,22 @@ struct server {
 	struct dispatch dispatch;
 	struct conn_set conns;
 	struct listener listener;
-	struct store *store;  /* NULL once it is closed */
+	struct store *store; /* NULL once it is closed */
 	struct sdnotify notify;
 
 	uv_loop_t loop;
 	uv_prepare_t prepare; /* flushes */
 	uv_timer_t deadlines; /* the engine's */
 	bool deadlines_set;
-	uv_timer_t beat;      /* once a second: watchdog, counting */
-	uv_timer_t drain;     /* while a stop goes on */
+	uv_timer_t beat;  /* once a second: watchdog, counting */
+	uv_timer_t drain; /* while a stop goes on */
 	uv_signal_t term, interrupt;
 
 	enum server_phase phase;
 	int64_t start_ms, phase_ms; /* monotonic: when the daemon and this phase began */
 	int64_t quiet_ms;           /* draining: since when nobody needs us; 0: somebody does */
 
-	struct op count_op;   /* walks the store for the metrics, in the background */
+	struct op count_op; /* walks the store for the metrics, in the background */
 	bool counting;
 	struct counts counts; /* the last ones */
 	int64_t counted_ms;   /* when; 0: never */

@@ -35,7 +35,8 @@ static void on_store_closed(void *arg)
 static void stop(struct server *server, const char *why)
 {
 	log_event(&server->log, LOG_LEVEL_INFO, "stopping", "no more requests are taken",
-	          (struct log_field[]){log_text("why", why), log_int("connections", (int64_t)server->conns.count), log_end()});
+		  (struct log_field[]){log_text("why", why), log_int("connections", (int64_t)server->conns.count),
+				       log_end()});
 	enter(server, PHASE_STOPPING);
 	server->dispatch.stopping = true;
 	listener_close(&server->listener);
@@ -80,9 +81,10 @@ void server_stop_asked(struct server *server)
 {
 	switch (server->phase) {
 	case PHASE_SERVING:
-		log_event(&server->log, LOG_LEVEL_INFO, "draining", "a stop was asked for; it goes on until nobody needs it",
-		          (struct log_field[]){log_int("connections", (int64_t)server->conns.count),
-		                               log_int("drain_timeout_ms", server->conf->drain_timeout_ms), log_end()});
+		log_event(&server->log, LOG_LEVEL_INFO, "draining",
+			  "a stop was asked for; it goes on until nobody needs it",
+			  (struct log_field[]){log_int("connections", (int64_t)server->conns.count),
+					       log_int("drain_timeout_ms", server->conf->drain_timeout_ms), log_end()});
 		enter(server, PHASE_DRAINING);
 		sdnotify_send(&server->notify, "STOPPING=1");
 		uv_timer_start(&server->drain, on_look, 0, LOOK_MS);

@@ -61,15 +61,15 @@ void server_look(void *arg, struct stats_view *view)
 	const struct store_stats *store = server->store != NULL ? store_stats(server->store) : NULL;
 
 	*view = (struct stats_view){
-	        .version = PACKAGE_VERSION,
-	        .uptime_ms = now_ms - server->start_ms,
-	        .store_up = store != NULL && store_up(server->store),
-	        .draining = server->phase != PHASE_SERVING,
-	        .log_dropped = server->log.dropped,
-	        .counts_age_ms = server->counted_ms != 0 ? now_ms - server->counted_ms : -1,
-	        .live_claims = server->counts.live,
-	        .unresolved_records = server->counts.unknown,
-	        .oldest_unresolved_age_ms = server->counts.oldest_unknown_us / 1000,
+	    .version = PACKAGE_VERSION,
+	    .uptime_ms = now_ms - server->start_ms,
+	    .store_up = store != NULL && store_up(server->store),
+	    .draining = server->phase != PHASE_SERVING,
+	    .log_dropped = server->log.dropped,
+	    .counts_age_ms = server->counted_ms != 0 ? now_ms - server->counted_ms : -1,
+	    .live_claims = server->counts.live,
+	    .unresolved_records = server->counts.unknown,
+	    .oldest_unresolved_age_ms = server->counts.oldest_unknown_us / 1000,
 	};
 	server->stats.undone_wins = engine_undone(server->engine);
 	if (store == NULL)

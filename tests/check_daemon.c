@@ -182,7 +182,8 @@ END_TEST
 
 START_TEST(defaults_are_settings)
 {
-	static const char *const args[] = {"--store", "memory:", "--lease", "7s", "--ttl", "never", "--store-result", "no", NULL};
+	static const char *const args[] = {"--store", "memory:",        "--lease", "7s", "--ttl",
+					   "never",   "--store-result", "no",      NULL};
 	long long fence;
 	int fd;
 

@@ -62,13 +62,13 @@ static void claim(struct op *op, const char *key, int64_t now_ms)
 }
 
 /* The store answers with a win of this fence. */
-static void win(struct op *op, int64_t fence, int64_t now_ms)
+static void win(struct op *op, int64_t fence)
 {
 	op->result = OP_APPLIED;
 	op->verdict.word = WORD_WON;
 	op->record.state = STATE_CLAIMED;
 	op->record.fence = fence;
-	engine_done(engine, op, now_ms);
+	engine_done(engine, op);
 }
 
 START_TEST(one_op_per_key_at_a_time)
@@ -82,13 +82,13 @@ START_TEST(one_op_per_key_at_a_time)
 	ck_assert_int_eq(at_store_count, 2);
 	ck_assert_ptr_eq(at_store[0], &a);
 	ck_assert_ptr_eq(at_store[1], &other);
-	win(&a, 1, 1);
+	win(&a, 1);
 	ck_assert_int_eq(at_store_count, 3);
 	ck_assert_ptr_eq(at_store[2], &b);
-	win(&other, 1, 1);
+	win(&other, 1);
 	ck_assert_int_eq(at_store_count, 3);
-	win(&b, 1, 1);
-	win(&c, 1, 1);
+	win(&b, 1);
+	win(&c, 1);
 	ck_assert_int_eq(answered_count, 4);
 	ck_assert_ptr_eq(answered[0], &a);
 	ck_assert_ptr_eq(answered[2], &b);
@@ -108,7 +108,7 @@ START_TEST(many_keys_have_many_slots)
 	ck_assert_int_eq(at_store_count, MAX);
 	ck_assert_uint_eq(engine_pending(engine), MAX);
 	for (int i = 0; i < MAX; i++)
-		win(&op[i], 1, 1);
+		win(&op[i], 1);
 	ck_assert_int_eq(answered_count, MAX);
 }
 END_TEST
@@ -122,8 +122,8 @@ START_TEST(a_page_has_no_order_to_keep)
 	ck_assert(engine_submit(engine, &list, 0));
 	ck_assert_int_eq(at_store_count, 2);
 	list.result = OP_APPLIED;
-	engine_done(engine, &list, 1);
-	win(&claimed, 1, 1);
+	engine_done(engine, &list);
+	win(&claimed, 1);
 	ck_assert_ptr_eq(answered[0], &list);
 }
 END_TEST
@@ -144,7 +144,7 @@ START_TEST(who_waits_too_long_is_refused)
 	ck_assert_ptr_eq(answered[0], &b);
 	ck_assert_int_eq(b.result, OP_REFUSED);
 	ck_assert_int_eq(b.err, ERR_BUSY);
-	win(&a, 1, 2000);
+	win(&a, 1);
 	ck_assert_int_eq(answered_count, 2);
 	ck_assert(a.late);
 }
@@ -158,9 +158,9 @@ START_TEST(a_late_op_keeps_its_place)
 	engine_tick(engine, TIMEOUT_MS);
 	claim(&b, "k", TIMEOUT_MS);
 	ck_assert_int_eq(at_store_count, 1);
-	win(&a, 1, TIMEOUT_MS + 1);
+	win(&a, 1);
 	ck_assert_int_eq(at_store_count, 2);
-	win(&b, 1, TIMEOUT_MS + 2);
+	win(&b, 1);
 }
 END_TEST
 
@@ -173,9 +173,9 @@ START_TEST(a_middle_one_leaves_the_queue)
 	claim(&c, "k", 500);
 	engine_tick(engine, TIMEOUT_MS);
 	ck_assert_int_eq(answered_count, 1);
-	win(&a, 1, TIMEOUT_MS);
+	win(&a, 1);
 	ck_assert_ptr_eq(at_store[1], &c);
-	win(&c, 1, TIMEOUT_MS);
+	win(&c, 1);
 }
 END_TEST
 
@@ -186,10 +186,10 @@ START_TEST(an_undo_goes_first)
 	claim(&a, "k", 0);
 	claim(&b, "k", 0);
 	claim(&c, "k", 0);
-	win(&a, 77, 1);
+	win(&a, 77);
 	ck_assert_ptr_eq(at_store[1], &b);
 	engine_undo(engine, &a, 1);
-	win(&b, 77, 2);
+	win(&b, 77);
 	undo = at_store[2];
 	ck_assert_ptr_ne(undo, &c);
 	ck_assert_int_eq(undo->ask.verb, ASK_RELEASE);
@@ -198,9 +198,9 @@ START_TEST(an_undo_goes_first)
 	ck_assert(slice_equal(undo->key, slice_from("k")));
 	ck_assert(slice_equal(undo->ask.token, slice_from("0123456789abcdef")));
 	undo->result = OP_APPLIED;
-	engine_done(engine, undo, 3);
+	engine_done(engine, undo);
 	ck_assert_ptr_eq(at_store[3], &c);
-	win(&c, 78, 4);
+	win(&c, 78);
 	ck_assert_int_eq(answered_count, 3);
 	ck_assert_uint_eq(engine_undone(engine), 1);
 }
@@ -211,14 +211,14 @@ START_TEST(an_undo_alone_is_sent_at_once)
 	struct op a, *undo;
 
 	claim(&a, "k", 0);
-	win(&a, 77, 1);
+	win(&a, 77);
 	engine_undo(engine, &a, 1);
 	ck_assert_int_eq(at_store_count, 2);
 	undo = at_store[1];
 	engine_tick(engine, 5000); /* its deadline tells nobody */
 	ck_assert_int_eq(late_count, 0);
 	undo->result = OP_REFUSED;
-	engine_done(engine, undo, 5000);
+	engine_done(engine, undo);
 	ck_assert_int_eq(answered_count, 1);
 }
 END_TEST
@@ -234,7 +234,7 @@ START_TEST(without_memory_nothing_is_taken)
 	ck_assert_uint_eq(engine_pending(engine), 0);
 	ck_assert_int_eq(at_store_count, 0);
 	claim(&a, "k", 0);
-	win(&a, 1, 0);
+	win(&a, 1);
 	mem_fail_at(1, 1);
 	engine_undo(engine, &a, 0); /* the lease heals it */
 	mem_fail_at(0, 0);

@@ -55,14 +55,16 @@ static void run_daemon(const struct spawn *daemon, const char *const *args)
 {
 	const char *binary = getenv("TEST_CLAIMD") != NULL ? getenv("TEST_CLAIMD") : "./claimd";
 	static char text[MAX_ARGS][256];
-	char *argv[MAX_ARGS + 4] = {(char *)(size_t)binary, (char *)(size_t)"--socket", (char *)(size_t)daemon->socket, NULL};
+	char *argv[MAX_ARGS + 4] = {(char *)(size_t)binary, (char *)(size_t) "--socket", (char *)(size_t)daemon->socket,
+				    NULL};
 	int n = 3, log = open(daemon->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
 
 	for (int i = 0; args != NULL && args[i] != NULL && i < MAX_ARGS; i++) {
 		const char *at = strchr(args[i], '@');
 
 		if (at != NULL)
-			snprintf(text[i], sizeof text[i], "%.*s%s%s", (int)(at - args[i]), args[i], daemon->dir, at + 1);
+			snprintf(text[i], sizeof text[i], "%.*s%s%s", (int)(at - args[i]), args[i], daemon->dir,
+				 at + 1);
 		else
 			snprintf(text[i], sizeof text[i], "%s", args[i]);
 		argv[n++] = text[i];

@@ -15,10 +15,10 @@
 
 struct spawn {
 	pid_t pid;
-	char dir[64];      /* removed by spawn_end */
+	char dir[64]; /* removed by spawn_end */
 	char socket[256];
-	char log[96];      /* the daemon's standard error */
-	int answered;      /* exit status after spawn_wait; 128 + signal */
+	char log[96]; /* the daemon's standard error */
+	int answered; /* exit status after spawn_wait; 128 + signal */
 };
 
 /* A folder for a daemon, which is not started. */

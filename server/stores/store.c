@@ -115,6 +115,11 @@ static void refused_tell(struct store *store)
 	}
 }
 
+static int64_t now_us(void)
+{
+	return (int64_t)(uv_hrtime() / 1000);
+}
+
 void store_submit(struct store *store, struct op *op)
 {
 	store->stats.ops++;
@@ -126,6 +131,7 @@ void store_submit(struct store *store, struct op *op)
 		refuse(store, op);
 	} else {
 		store->stats.in_flight++;
+		op->store_us = now_us();
 		store->driver->submit(store->impl, op);
 	}
 }
@@ -141,6 +147,7 @@ void store_flush(struct store *store)
 void store_done(struct store *front, struct op *op)
 {
 	front->stats.in_flight--;
+	op->store_us = now_us() - op->store_us;
 	count(&front->stats, op->result);
 	front->events.op_done(front->events.arg, op);
 }

@@ -1,0 +1,69 @@
+/*
+ * conn_impl.h - the inside of a connection, for conn.c (its life), conn_in.c (reading) and conn_out.c (answering).
+ */
+#ifndef CLAIMD_SERVER_CONN_IMPL_H
+#define CLAIMD_SERVER_CONN_IMPL_H
+
+#include "conn.h"
+
+#define CONN_SCRATCH 65536 /* octets of one read */
+
+struct turn_list {
+	struct turn *first, *last;
+};
+
+struct conn {
+	uv_pipe_t pipe;
+	struct conn_set *set;
+	struct conn *prev, *next;
+	struct conn *dirty_next, **dirty_link; /* dirty_link == NULL: not in the list */
+	void *session;
+
+	/* in */
+	char *in; /* an unfinished frame, and what came behind it while held back */
+	size_t in_len, in_cap;
+	struct frame frame;
+	struct slice kept;  /* the line of an oversize or HTTP request, from mem_copy */
+	uint64_t drain;     /* octets of an oversize body to come, its LF included; 0: none */
+	size_t header_left; /* of HEADER_LIMIT; 0: not in an HTTP header */
+	bool reading;       /* libuv is asked to read */
+	bool eof;           /* nothing more will come */
+	bool finishing;     /* nothing more is read or taken */
+
+	/* out */
+	char *out;
+	size_t out_len, out_cap;
+	uint64_t out_at; /* octets ever put into `out`, less out_len: where out[0] is in the stream */
+	uint64_t sure;   /* octets of the stream that the kernel has, or may have */
+	char *writing;   /* what libuv is writing; NULL: nothing */
+	uv_write_t write;
+	size_t held_octets; /* in turns that wait for their order */
+
+	struct turn_list open;  /* not answered, or answered out of order and waiting */
+	struct turn_list loose; /* unordered, not answered */
+	struct turn_list sent;  /* in the stream, by `at`; not yet sure to be with the kernel */
+	size_t turns;           /* in open and loose */
+	bool closing;
+};
+
+/* conn.c */
+void turn_append(struct turn_list *list, struct turn *turn);
+void turn_unlink(struct turn_list *list, struct turn *turn);
+/* conn_set_flush will look at it. */
+void dirty_mark(struct conn *conn);
+/* Turns whose answers the kernel has end. */
+void end_heard(struct conn *conn);
+
+/* conn_in.c */
+/* The client does not take its answers, or has too much under way. */
+bool held_back(const struct conn *conn);
+/* Asks libuv to read, where that may be. */
+void read_on(struct conn *conn);
+/* Goes on with the octets that were put by. */
+void take_kept(struct conn *conn);
+
+/* conn_out.c */
+bool out_append(struct conn *conn, const char *data, size_t len); /* false: no memory */
+void write_now(struct conn *conn);
+
+#endif
