@@ -12,7 +12,8 @@
  * crashes is one that takes no further step, and a zombie is one that takes
  * its next step late.  Time is what it does: the store's clock ticks (it
  * decides fences only), a lease lapses, a record ends, at any moment.  That
- * is more than any real clock can do, hence true for each lease and ttl.
+ * is more than a real clock does, hence true for each lease and ttl; and as
+ * time may pass while the clock stands still, also for one that was set back.
  *
  * Bounds: CALLS claims, fences up to FENCES, a clock up to TICKS.  A call is
  * one CLAIM with its token, and the worker that made it; the retry of a
@@ -41,13 +42,16 @@
 #ifndef TICKS
 #define TICKS   3
 #endif
+#if FENCES > 7
+#error "a byte has a bit for each fence up to 7"
+#endif
 
 mtype = { absent, claimed, done, failed, unknown, free }
 
 /* ---- the record, and its store's clock ---------------------------------- */
 
 mtype st = absent;              /* gone reads as absent: one state here */
-byte  fence;
+byte  fence;                    /* absent: 0, or that of a record not yet deleted */
 byte  tok;                      /* the call whose token it carries */
 byte  fp;                       /* 0: none */
 bool  lapsed;                   /* now >= lease_until; meant for claimed */
@@ -193,12 +197,8 @@ hidden byte ok;
 
 #define MAX(a, b)       ((a) > (b) -> (a) : (b))
 
-#ifdef MUTANT_FENCE_FROM_ONE
-#define FENCE_NEW       1
-#else
-#define FENCE_NEW       now
-#endif
-
+/* Of a record that is gone but not yet deleted, the fence still counts: it may
+   be ahead of a clock that was set back. */
 #if defined(MUTANT_CLOCK_ALONE)
 #define FENCE_NEXT      now
 #elif defined(MUTANT_FENCE_FROM_ONE)
@@ -213,6 +213,12 @@ hidden byte ok;
 #else
 #define FENCE_ROW4      FENCE_NEXT
 #define FENCE_FREED     (fence + 1)
+#endif
+
+#ifdef MUTANT_GONE_FORGETS_FENCE
+#define FENCE_ROW1      now
+#else
+#define FENCE_ROW1      FENCE_NEXT
 #endif
 
 #ifdef MUTANT_RECLAIM_KEEPS_FENCE
@@ -263,7 +269,7 @@ inline claim(c)
         row = THE_ROW(c);
         ok = (row == 1 || row == 2 || row == 4 || row == 12);
         if
-        :: row == 1  -> a_fence = FENCE_NEW; win(c, a_fence)
+        :: row == 1  -> a_fence = FENCE_ROW1; win(c, a_fence)
         :: row == 4  -> a_fence = FENCE_ROW4; win(c, a_fence)
         :: row == 12 -> a_fence = FENCE_ROW12; win(c, a_fence)
         :: row == 2  ->
@@ -435,10 +441,10 @@ inline resolve(as, f, force)
 #define FORGETS         (st != unknown && (st != claimed || lapsed && !lapse_unknown))
 #endif
 
-/* The record ends, and the memory of its claim with it. */
-inline delete()
+/* The record reads as absent, and with it ends what was promised about it. */
+inline end_record()
 {
-        st = absent; fence = 0; tok = 0; fp = 0;
+        st = absent; tok = 0; fp = 0;
         lapsed = false; lapse_unknown = false; early = false;
         owner = 0; back = 0; shut = false; request = 0
 }
@@ -514,15 +520,20 @@ end:    do
 #endif
         HEAR(1) HEAR(2) HEAR(3) HEAR(4) HEAR(5) HEAR(6) HEAR(7)
 
-        :: d_step { held[c] != 0 && !ENDED(c) && !(sent[c] & RENEW) -> SEND(RENEW, "call %d: sends RENEW\n") }
-        :: d_step { held[c] != 0 && !ENDED(c) -> SEND(RELEASE, "call %d: sends RELEASE\n") }
-        :: d_step { held[c] != 0 && !ENDED(c) -> SEND(COMPLETE, "call %d: sends COMPLETE\n") }
+        :: d_step { held[c] != 0 && !ENDED(c) && !(sent[c] & RENEW) ->
+                SEND(RENEW, "call %d: sends RENEW\n") }
+        :: d_step { held[c] != 0 && !ENDED(c) ->
+                SEND(RELEASE, "call %d: sends RELEASE\n") }
+        :: d_step { held[c] != 0 && !ENDED(c) ->
+                SEND(COMPLETE, "call %d: sends COMPLETE\n") }
 #ifdef WITH_FAIL
-        :: d_step { held[c] != 0 && !ENDED(c) -> SEND(FAIL, "call %d: sends FAIL\n") }
+        :: d_step { held[c] != 0 && !ENDED(c) ->
+                SEND(FAIL, "call %d: sends FAIL\n") }
 #endif
 #ifdef WITH_UNKNOWN
         /* It does not know, or gives up repeating its settlement. */
-        :: d_step { held[c] != 0 && !(sent[c] & (RELEASE | DOUBT)) -> SEND(DOUBT, "call %d: sends DOUBT\n") }
+        :: d_step { held[c] != 0 && !(sent[c] & (RELEASE | DOUBT)) ->
+                SEND(DOUBT, "call %d: sends DOUBT\n") }
 #endif
 #ifdef WITH_KEPT
         /* A COMPLETE that its daemon could not store, and keeps. */
@@ -639,7 +650,8 @@ end:    do
                 in_doubt(c, known[c]);
                 SAY("call %d: its drop lands; the record is %e, fence %d\n", c) }
 #ifdef MUTANT_UNDO_OF_HEARD
-        :: d_step { !own_token[c] && won[c] != 0 -> SEND(UNDO, "call %d: its daemon undoes the grant\n") }
+        :: d_step { !own_token[c] && won[c] != 0 ->
+                SEND(UNDO, "call %d: its daemon undoes the grant\n") }
 #endif
 #endif
         od
@@ -678,12 +690,6 @@ end:    do
 
 /* ---- time ------------------------------------------------------------------ */
 
-#ifdef MUTANT_GONE_BEFORE_CLOCK
-#define GONE_WAITS      false
-#else
-#define GONE_WAITS      (now <= fence)
-#endif
-
 #ifdef MUTANT_KEEP_IGNORES_EARLIEST
 #define KEEP_WAITS      false
 #else
@@ -694,6 +700,12 @@ end:    do
 #define UNKNOWN_ENDS    true
 #else
 #define UNKNOWN_ENDS    false
+#endif
+
+#ifdef MUTANT_SWEEP_BEFORE_CLOCK
+#define SWEEPS          true
+#else
+#define SWEEPS          (now > fence)
 #endif
 
 #define ENDS    (st == claimed && lapsed && (!lapse_unknown || UNKNOWN_ENDS) || \
@@ -710,8 +722,9 @@ end:    do
                 printf("time: the lease lapses\n") }
         :: d_step { early || tick -> early = false; tick = false;
                 printf("time: earliest is reached\n") }
-        /* Gone, swept or not: nobody can tell. */
-        :: d_step { ENDS && !GONE_WAITS -> delete(); printf("time: the record is gone\n") }
+        :: d_step { ENDS -> end_record(); printf("time: the record is gone\n") }
+        :: d_step { st == absent && fence != 0 && SWEEPS ->
+                fence = 0; printf("time: the record is swept\n") }
         od
 }
 
@@ -736,9 +749,9 @@ end:    do
                 printf("operator: RESOLVE lands; the record is %e, fence %d\n", st, fence) }
         /* FORGET, and FORGET with force. */
         :: d_step { st != absent && PAST_FENCE && FORGETS ->
-                delete(); tick = false; printf("operator: FORGET\n") }
+                end_record(); fence = 0; tick = false; printf("operator: FORGET\n") }
         :: d_step { st != absent && PAST_FENCE ->
-                delete(); tick = false; doubt = false; safe = 0;
+                end_record(); fence = 0; tick = false; doubt = false; safe = 0;
                 printf("operator: FORGET force\n") }
         od
 }
@@ -778,7 +791,7 @@ end:    d_step {
                 assert(row == 1 || row == 4 || row == 7 || row == 8 ||
                         row == 12 || key_stuck);
 
-                delete(); now = 0; top = 0; safe = 0; doubt = false; tick = false;
+                end_record(); fence = 0; now = 0; top = 0; safe = 0; doubt = false; tick = false;
                 resolve_as = absent; resolve_fence = 0; resolve_force = false;
                 resolve_top = 0;
                 for (i : 1 .. CALLS) {

@@ -17,22 +17,24 @@ model=$(cd "$(dirname "$0")" && pwd)/claim.pml
 
 # name, then the bounds and adversities.  Biggest first, so that no core waits
 # for the last one.
-scenarios() {
+scenarios()
+{
 	cat <<-'END'
-	unknown   CALLS=3 FENCES=5 TICKS=2 WITH_UNKNOWN
-	drop      CALLS=2 FENCES=5 TICKS=2 WITH_DROP WITH_UNKNOWN
-	kept_drop CALLS=2 WITH_KEPT WITH_DROP TWO_DAEMONS
-	undo      CALLS=2 WITH_DROP WITH_ATLEAST
-	operator  CALLS=2 WITH_OPERATOR WITH_UNKNOWN
-	workers   CALLS=3
-	kept      CALLS=2 WITH_KEPT WITH_UNKNOWN WITH_FAIL TWO_DAEMONS
-	override  CALLS=2 WITH_OPERATOR WITH_FAIL WITH_ATLEAST WITH_FP
-	requests  CALLS=3 WITH_FP
+	kept      CALLS=2 FENCES=5 TICKS=2 WITH_KEPT WITH_UNKNOWN WITH_FAIL TWO_DAEMONS
+	drop      CALLS=2 FENCES=4 TICKS=2 WITH_DROP WITH_UNKNOWN
+	operator  CALLS=2 FENCES=5 TICKS=2 WITH_OPERATOR WITH_UNKNOWN
+	unknown   CALLS=3 FENCES=4 TICKS=2 WITH_UNKNOWN
+	kept_drop CALLS=2 FENCES=5 TICKS=2 WITH_KEPT WITH_DROP TWO_DAEMONS
+	workers   CALLS=3 FENCES=6 TICKS=3
+	undo      CALLS=2 FENCES=5 TICKS=2 WITH_DROP WITH_ATLEAST
+	override  CALLS=2 FENCES=4 TICKS=2 WITH_OPERATOR WITH_FAIL WITH_ATLEAST WITH_FP
+	requests  CALLS=3 FENCES=5 TICKS=2 WITH_FP
 	END
 }
 
 # name (MUTANT_name in the model), then the scenario that must catch it.
-mutants() {
+mutants()
+{
 	cat <<-'END'
 	ROW2_RAISES              workers
 	ROW3_MISSING             workers
@@ -42,7 +44,8 @@ mutants() {
 	RECLAIM_OF_LIVE          workers
 	FENCE_FROM_ONE           workers
 	CLOCK_ALONE              workers
-	GONE_BEFORE_CLOCK        workers
+	GONE_FORGETS_FENCE       workers
+	SWEEP_BEFORE_CLOCK       workers
 	DONE_REOPENED            workers
 	FENCE_IGNORED            workers
 	COMPLETE_LOOKS_AT_LEASE  workers
@@ -74,13 +77,15 @@ mutants() {
 	END
 }
 
-die() {
+die()
+{
 	echo "run.sh: $*" >&2
 	exit 2
 }
 
 # The defines of scenario $1, or of the scenario of mutant $1 and its own.
-defines() {
+defines()
+{
 	mutant=
 	scenario=$1
 	of=$(mutants | awk -v n="$1" '$1 == n { print $2 }')
@@ -96,7 +101,8 @@ defines() {
 }
 
 # build NAME FLAG ...: makes $tmp/NAME/pan.
-build() {
+build()
+{
 	name=$1
 	shift
 	mkdir "$tmp/$name" && cd "$tmp/$name" || return 1
@@ -107,18 +113,23 @@ build() {
 		>cc.log 2>&1
 }
 
-# The name of the invariant that broke: the last word of the assertion.
-broken() {
-	sed -n 's/.*assertion violated .*||\([a-z_]*\)) (at depth.*/\1/p' "$1"
+# The name of the invariant that broke: the last word of the assertion. A search for the shortest
+# counter-example reports each one it finds; the last is the shortest.
+broken()
+{
+	sed -n 's/.*assertion violated .*||\([a-z_]*\)) (at depth.*/\1/p' "$1" |
+		tail -n 1
 }
 
 # An exhaustive search says so: no error, no limit reached, no step missing.
-exhaustive() {
+exhaustive()
+{
 	grep -q 'errors: 0$' "$1" &&
 		! grep -Eiq 'too small|not completed|out of memory|reached -DMEMLIM|exceeds' "$1"
 }
 
-check_scenario() {
+check_scenario()
+{
 	if build "$1" -O2 && ./pan -m10000 -n >pan.log 2>&1 && exhaustive pan.log; then
 		states=$(awk '/states, stored/ { print $1 }' pan.log)
 		verdict passed "scenario $1: $states states, all invariants hold"
@@ -129,7 +140,8 @@ check_scenario() {
 	fi
 }
 
-check_mutant() {
+check_mutant()
+{
 	if ! build "$1" -O1; then
 		verdict failed "mutant $1: does not build"
 		head -n 20 "$tmp/$1"/*.log
@@ -144,13 +156,15 @@ check_mutant() {
 	fi
 }
 
-verdict() {
+verdict()
+{
 	echo "$1" >>"$tmp/verdicts"
 	echo "$2"
 }
 
 # One lane works through the list; mkdir decides who takes a job.
-lane() {
+lane()
+{
 	while read -r kind name; do
 		mkdir "$tmp/taken.$name" 2>/dev/null || continue
 		"check_$kind" "$name"
@@ -158,7 +172,8 @@ lane() {
 	done <"$tmp/jobs"
 }
 
-trace() {
+trace()
+{
 	build "$1" -O2 -DREACH || { head -n 20 "$tmp/$1"/*.log; die "$1 does not build"; }
 	./pan -m10000 -n -i >pan.log 2>&1
 	why=$(broken pan.log)
