@@ -160,8 +160,9 @@ static int compare_keys(const void *a, const void *b)
 	return slice_compare(*(const struct slice *)a, *(const struct slice *)b);
 }
 
-/* All pages of `limit`; between them `meanwhile` (may be NULL) is called with the number of the page. */
-static size_t read_pages(struct scan scan, struct slice *out, size_t max, void (*meanwhile)(int page))
+/* All pages of `limit`; between them `meanwhile` (may be NULL) is called with the number of the page and its last key. */
+static size_t read_pages(struct scan scan, struct slice *out, size_t max,
+			 void (*meanwhile)(int page, struct slice last))
 {
 	size_t count = 0, i;
 	int number = 0;
@@ -179,7 +180,7 @@ static size_t read_pages(struct scan scan, struct slice *out, size_t max, void (
 		}
 		scan.cursor = page->cursor;
 		if (meanwhile)
-			meanwhile(number++);
+			meanwhile(number++, page->count ? page->item[page->count - 1].key : SLICE_ABSENT);
 	} while (scan.cursor.data);
 	qsort(out, count, sizeof(*out), compare_keys);
 	return count;
@@ -212,10 +213,11 @@ START_TEST(pages_have_each_record_once)
 }
 END_TEST
 
-static void more_records(int page)
+static void more_records(int page, struct slice last)
 {
 	char name[32];
 
+	(void)last;
 	if (page < 3) {
 		snprintf(name, sizeof(name), "x%d-", page);
 		free(claim_many(name, 400, ask_claim(TOKEN)));
@@ -237,6 +239,26 @@ START_TEST(pages_while_others_come_and_go)
 		if (slice_starts(got[i], key_of("k")))
 			got[mine++] = got[i];
 	ck_assert_int_eq((int)mine, (int)count);
+	same_keys(keys, got, count);
+	free(keys);
+	free(got);
+}
+END_TEST
+
+static void forget_last(int page, struct slice last)
+{
+	(void)page;
+	forget(last);
+}
+
+START_TEST(pages_go_on_where_the_last_record_was)
+{
+	size_t count = 300;
+	struct slice *keys = claim_many("k", count, ask_claim(TOKEN)), *got = calloc(count, sizeof(*got));
+	struct scan scan = {.state = -1, .limit = 7, .prefix = corner()};
+
+	ck_assert(got != NULL);
+	ck_assert_int_eq((int)read_pages(scan, got, count, forget_last), (int)count);
 	same_keys(keys, got, count);
 	free(keys);
 	free(got);
@@ -372,6 +394,7 @@ TCase *contract_walks(void)
 	tcase_add_test(tc, list_by_prefix_owner_age);
 	tcase_add_loop_test(tc, pages_have_each_record_once, 0, 5);
 	tcase_add_test(tc, pages_while_others_come_and_go);
+	tcase_add_test(tc, pages_go_on_where_the_last_record_was);
 	tcase_add_test(tc, unknown_oldest_first_in_one_page);
 	tcase_add_test(tc, sweep_deletes_what_is_gone_and_nothing_else);
 	tcase_add_test(tc, count_all);

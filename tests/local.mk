@@ -156,3 +156,19 @@ check_PROGRAMS += tests/history
 tests_history_SOURCES = tests/history.c tests/history.h tests/history_steps.c tests/history_mirror.c tests/rig.c tests/rig.h
 tests_history_LDADD = libserver.la
 TESTS += tests/history
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_store
+tests_check_store_SOURCES = tests/check_store.c
+tests_check_store_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_store_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_store
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_memory
+tests_check_memory_SOURCES = tests/check_memory.c tests/rig.c tests/rig.h
+tests_check_memory_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_memory_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_memory
+endif
