@@ -31,10 +31,6 @@ static void do_hello(struct call *call, const struct request *req, struct sessio
 	char head[1024];
 	struct writer w;
 
-	if (request_has(req, OPT_PROTO) && req->value[OPT_PROTO].number != PROTO_VERSION) {
-		call_refuse(call, ERR_BADOPT, "proto: this daemon speaks version 1");
-		return;
-	}
 	if (request_has(req, OPT_NS)) {
 		if (session->ns_settled || conf->namespace != NULL) {
 			call_refuse(call, ERR_DENIED,
@@ -93,10 +89,7 @@ static void do_help(struct call *call, const struct request *req)
 	struct writer w;
 
 	writer_init(&w, text, HELP_MAX);
-	if (!help_write(&w, req->key)) {
-		call_refuse(call, ERR_BADVERB, "no such verb; HELP lists them");
-		return;
-	}
+	help_write(&w, req->key.data == NULL ? VERB__COUNT : verb_find(req->key));
 	do_text(call, text, w.len);
 }
 
@@ -347,20 +340,6 @@ static void perform(struct call *call, const struct request *req, struct conn *c
 	}
 }
 
-/* What request_parse could not see: a body that was too large to be here. */
-static enum err check_oversize(const struct request *req, struct errbuf *err)
-{
-	if (!verb_info(req->verb)->body) {
-		err_set(err, "%s takes no body", verb_info(req->verb)->name.data);
-		return ERR_BADOPT;
-	}
-	if (request_has(req, OPT_RESULT)) {
-		err_set(err, "give result= or a body, not both");
-		return ERR_BADOPT;
-	}
-	return ERR_NONE;
-}
-
 static void on_request(void *arg, struct conn *conn, struct slice line, struct slice body, bool oversize)
 {
 	struct dispatch *dispatch = arg;
@@ -379,8 +358,6 @@ static void on_request(void *arg, struct conn *conn, struct slice line, struct s
 	}
 	dispatch->stats->requests++;
 	code = request_parse(&req, (char *)(uintptr_t)line.data, line.len, body, &err);
-	if (code == ERR_NONE && oversize)
-		code = check_oversize(&req, &err);
 	call = call_new(dispatch, conn, &req, line.len + body.len + session->ns.len + TOKEN_OCTETS);
 	if (call == NULL)
 		return;

@@ -51,19 +51,13 @@ static void write_options(struct writer *w, uint32_t options)
 	}
 }
 
-bool help_write(struct writer *w, struct slice name)
+void help_write(struct writer *w, enum verb verb)
 {
-	enum verb verb;
-
-	if (name.data == NULL) {
-		for (int i = 0; i < VERB__COUNT; i++)
-			write_verb(w, verb_info((enum verb)i));
-		return true;
+	if (verb != VERB__COUNT) {
+		write_verb(w, verb_info(verb));
+		write_options(w, verb_info(verb)->options);
+		return;
 	}
-	verb = verb_find(name);
-	if (verb == VERB__COUNT)
-		return false;
-	write_verb(w, verb_info(verb));
-	write_options(w, verb_info(verb)->options);
-	return true;
+	for (int i = 0; i < VERB__COUNT; i++)
+		write_verb(w, verb_info((enum verb)i));
 }

@@ -8,7 +8,7 @@
 
 #define HELP_MAX 8192 /* octets that it can ever have */
 
-/* All verbs, or with a name (any case) that verb and its options. False: there is no such verb. */
-bool help_write(struct writer *w, struct slice name);
+/* A verb with its options; VERB__COUNT: all verbs. */
+void help_write(struct writer *w, enum verb verb);
 
 #endif
