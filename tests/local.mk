@@ -172,3 +172,22 @@ tests_check_memory_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_memory_LDADD = libserver.la $(CHECK_LIBS)
 TESTS += tests/check_memory
 endif
+
+# The SQLite store alone.
+sqlite_case = tests/sqlite_case.c tests/sqlite_case.h tests/sqlite_vfs.c tests/sqlite_vfs.h
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_sqlite
+tests_check_sqlite_SOURCES = tests/check_sqlite.c $(sqlite_case)
+tests_check_sqlite_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_sqlite_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_sqlite
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_sqlite_faults
+tests_check_sqlite_faults_SOURCES = tests/check_sqlite_faults.c $(sqlite_case)
+tests_check_sqlite_faults_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_sqlite_faults_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_sqlite_faults
+endif

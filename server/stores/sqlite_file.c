@@ -20,6 +20,8 @@
 
 #include "../../proto/mem.h"
 
+/* As much of a path as leaves room for what is wrong with it. */
+#define SHOWN "%.120s"
 /* Longer than every name that SQLite appends. */
 #define SUFFIX_MAX 16
 /* SQLite takes no longer path than this on Unix, with the suffix. */
@@ -49,7 +51,7 @@ char *sqlite_file_path(const char *url, struct errbuf *err)
 		err_set(err, "the current folder cannot be known: %s; give the full path of the SQLite file", strerror(errno));
 		return NULL;
 	}
-	size = strlen(here) + 1 + strlen(path) + 1;
+	size = strlen(here) + (here[0] != '\0') + strlen(path) + 1;
 	if (size + SUFFIX_MAX > PATH_LIMIT) {
 		err_set(err, "the path of the SQLite file is too long: %zu octets, at most %d", size - 1, PATH_LIMIT - SUFFIX_MAX - 1);
 		return NULL;
@@ -92,13 +94,13 @@ static enum opened file_system_check(const char *path, struct errbuf *err)
 	const char *name;
 
 	if (statfs(path, &fs) != 0) {
-		err_set(err, "%s: %s", path, strerror(errno));
+		err_set(err, SHOWN ": %s", path, strerror(errno));
 		return OPEN_LATER;
 	}
 	name = sqlite_file_system_refused((unsigned long)fs.f_type);
 	if (!name)
 		return OPENED;
-	err_set(err, "%s is on %s, where SQLite's locks cannot be relied upon; put the file on a local disk (--store sqlite:PATH)", path,
+	err_set(err, SHOWN " is on %s, where SQLite's locks cannot be relied upon; put the file on a local disk (--store sqlite:PATH)", path,
 		name);
 	return OPEN_NEVER;
 }
@@ -110,7 +112,7 @@ static enum opened path_fault(const char *path, struct errbuf *err)
 {
 	bool never = errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG;
 
-	err_set(err, "%s: %s", path, strerror(errno));
+	err_set(err, SHOWN ": %s", path, strerror(errno));
 	return never ? OPEN_NEVER : OPEN_LATER;
 }
 
@@ -152,7 +154,7 @@ static enum opened folder_make_one(const char *folder, struct errbuf *err)
 		return path_fault(folder, err);
 	if (S_ISDIR(st.st_mode))
 		return OPENED;
-	err_set(err, "%s is not a folder", folder);
+	err_set(err, SHOWN " is not a folder", folder);
 	return OPEN_NEVER;
 }
 
@@ -214,27 +216,41 @@ static enum opened path_closed(const char *path, struct errbuf *err)
 	return OPEN_NEVER;
 }
 
-enum opened sqlite_file_prepare(const char *path, bool create, struct errbuf *err)
+/* There is no file, or an empty one. With a WAL beside it that is not how a store begins: the file has been lost, and SQLite would throw
+ * the WAL away. */
+static enum opened empty_check(const char *path, bool create, struct errbuf *err)
 {
+	char wal[PATH_LIMIT];
 	struct stat st;
 
-	if (stat(path, &st) != 0) {
-		enum opened result;
+	if (!create) {
+		err_set(err, SHOWN " is gone or empty; put it back, or start the daemon again for a new and empty one", path);
+		return OPEN_LATER;
+	}
+	snprintf(wal, sizeof(wal), "%s%s", path, suffixes[1]);
+	if (stat(wal, &st) != 0 || st.st_size == 0)
+		return OPENED;
+	err_set(err, SHOWN " is gone or empty, but not its -wal; put the file back, or move the -wal away to begin anew", path);
+	return OPEN_NEVER;
+}
 
-		if (errno != ENOENT)
-			return path_closed(path, err);
-		if (!create) {
-			err_set(err, "%s is gone; put it back, or start the daemon again for a new and empty one", path);
-			return OPEN_LATER;
-		}
-		result = file_make(path, err);
-		if (result != OPENED)
-			return result;
-	} else if (!S_ISREG(st.st_mode)) {
-		err_set(err, "%s is %s, not a file", path, S_ISDIR(st.st_mode) ? "a folder" : "something else");
+enum opened sqlite_file_prepare(const char *path, bool create, struct errbuf *err)
+{
+	struct stat st = {0};
+	bool there = stat(path, &st) == 0;
+	enum opened result = OPENED;
+
+	if (!there && errno != ENOENT)
+		return path_closed(path, err);
+	if (there && !S_ISREG(st.st_mode)) {
+		err_set(err, SHOWN " is %s, not a file", path, S_ISDIR(st.st_mode) ? "a folder" : "something else");
 		return OPEN_NEVER;
 	}
-	return file_system_check(path, err);
+	if (st.st_size == 0)
+		result = empty_check(path, create, err);
+	if (result == OPENED && !there)
+		result = file_make(path, err);
+	return result == OPENED ? file_system_check(path, err) : result;
 }
 
 /* ---- still the same? ---- */

@@ -5,8 +5,8 @@
  * file, reads the time, lets the table decide op by op, commits, and only then hands the answers back. Where nothing changed
  * the commit costs no sync. Rows that the reader found to be gone are deleted in the same transactions.
  *
- * Failures. Before COMMIT: everything is rolled back, and all ops of the batch are REFUSED. COMMIT itself: when the disk was full,
- * or somebody had a lock, it was rolled back. After any other error the transaction may be whole in the WAL although SQLite
+ * Failures. Before COMMIT: everything is rolled back, and all ops of the batch are REFUSED. COMMIT itself: when a page could not be
+ * written (the disk is full, or read-only), or somebody had a lock, it was rolled back. After any other error the transaction may be whole in the WAL although SQLite
  * took it back, and come to life when the WAL is recovered after a crash. A later commit overwrites that place, so one is tried at
  * once; when it works the batch is REFUSED after all, else what wrote is UNCERTAIN.
  *
@@ -245,7 +245,6 @@ static enum outcome commit(struct sqlite_writer *w, struct errbuf *why)
 {
 	enum outcome outcome;
 	int rc = sqlite_db_run(w->db, SQL_COMMIT);
-	int plain = rc & 0xff;
 
 	if (rc == SQLITE_OK)
 		return COMMITTED;
@@ -253,8 +252,8 @@ static enum outcome commit(struct sqlite_writer *w, struct errbuf *why)
 	sqlite_db_why(w->db, "cannot commit", why);
 	if (!sqlite_db_rollback(w->db) || !w->batch.changed)
 		return w->batch.changed ? IN_DOUBT : ROLLED_BACK;
-	if (plain == SQLITE_FULL || plain == SQLITE_BUSY) /* the last page of the transaction did not get to the WAL */
-		return ROLLED_BACK;
+	if ((rc & 0xff) == SQLITE_FULL || (rc & 0xff) == SQLITE_BUSY || rc == SQLITE_IOERR_WRITE)
+		return ROLLED_BACK; /* the page that ends the transaction is the last that is written, and did not get to the WAL */
 	outcome = surely_gone(w) ? ROLLED_BACK : IN_DOUBT;
 	w->fault = rc;
 	return outcome;
@@ -294,27 +293,42 @@ static void go_up(struct sqlite_writer *w)
 	w->retry_ms = 0;
 }
 
-/* False: *why says why. A failed opening is not repeated for each batch. */
-static bool be_open(struct sqlite_writer *w, struct errbuf *why)
-{
-	if (w->db->conn)
-		return true;
-	if (w->down && w->retry_ms && clock_mono_ms() < w->retry_at_ms) {
-		*why = w->why;
-		return false;
-	}
-	if (sqlite_db_open(w->db, !w->was_open, w->s->timeout_ms, why) != OPENED)
-		return false;
-	w->was_open = true;
-	return true;
-}
-
 /* After these the connection is as good as before. */
 static bool connection_is_good(const struct sqlite_writer *w)
 {
 	int plain = w->fault & 0xff;
 
 	return plain == SQLITE_BUSY || plain == SQLITE_FULL || plain == SQLITE_NOMEM;
+}
+
+static bool be_open(struct sqlite_writer *w, struct errbuf *why)
+{
+	if (!w->db->conn && sqlite_db_open(w->db, !w->was_open, w->s->timeout_ms, why) != OPENED)
+		return false;
+	w->was_open = true;
+	return true;
+}
+
+/* Does the batch, and opens the file for it where it is not open: a failed opening is not repeated for each batch. */
+static enum outcome attempt(struct sqlite_writer *w, struct errbuf *why)
+{
+	enum outcome outcome = ROLLED_BACK;
+
+	if (!w->db->conn && w->retry_ms && clock_mono_ms() < w->retry_at_ms) {
+		*why = w->why;
+		return ROLLED_BACK;
+	}
+	w->fault = SQLITE_OK;
+	if (be_open(w, why)) {
+		outcome = transact(w, why);
+		if (outcome != COMMITTED && !connection_is_good(w))
+			sqlite_db_close(w->db);
+	}
+	if (outcome == COMMITTED)
+		go_up(w);
+	else
+		go_down(w, why);
+	return outcome;
 }
 
 /* ---- answers ---- */
@@ -351,8 +365,9 @@ static void refuse_queue(struct sqlite_writer *w, struct op_list *done, const st
 	}
 }
 
-static void answer(struct sqlite_writer *w, enum outcome outcome, bool all, const struct errbuf *why)
+static void answer(struct sqlite_writer *w, enum outcome outcome, const struct errbuf *why)
 {
+	bool locked = outcome != COMMITTED && (w->fault & 0xff) == SQLITE_BUSY;
 	struct sqlite *s = w->s;
 	struct op_list done;
 	size_t i;
@@ -366,7 +381,7 @@ static void answer(struct sqlite_writer *w, enum outcome outcome, bool all, cons
 	uv_mutex_lock(&s->lock);
 	if (w->batch.reaping)
 		reap_answer(w, outcome, why);
-	if (all)
+	if (locked)
 		refuse_queue(w, &done, why);
 	s->writes += w->batch.changed;
 	if (w->batch.changed)
@@ -419,25 +434,6 @@ static bool take(struct sqlite_writer *w)
 	return b->count > 0 || !atomic_load(&s->closing);
 }
 
-static void batch_run(struct sqlite_writer *w)
-{
-	struct errbuf why = {""};
-	enum outcome outcome = ROLLED_BACK;
-	bool locked = false;
-
-	if (be_open(w, &why)) {
-		outcome = transact(w, &why);
-		locked = outcome != COMMITTED && (w->fault & 0xff) == SQLITE_BUSY;
-		if (outcome != COMMITTED && !connection_is_good(w))
-			sqlite_db_close(w->db);
-	}
-	if (outcome == COMMITTED)
-		go_up(w);
-	else
-		go_down(w, &why);
-	answer(w, outcome, locked, &why);
-}
-
 /* The reader cannot end a checkpoint while there are always new pages; here is a moment without any. */
 static void checkpoint_finish(struct sqlite_writer *w)
 {
@@ -458,7 +454,10 @@ void sqlite_writer_main(void *arg)
 
 	w.was_open = w.db->conn != NULL;
 	while (take(&w)) {
-		batch_run(&w);
+		struct errbuf why = {""};
+		enum outcome outcome = attempt(&w, &why);
+
+		answer(&w, outcome, &why);
 		checkpoint_finish(&w);
 	}
 	sqlite_thread_end(s, SIDE_WRITER);
