@@ -87,7 +87,9 @@ START_TEST(files_that_are_none_of_ours)
 	close(open(case_path("other"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	sql_run(case_path("other"), "CREATE TABLE t (x)");
 	refused(case_path("other"), "another program");
-	ck_assert_int_eq(sql_number(case_path("other"), "SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'delete'"), 1);
+	ck_assert_int_eq(
+	    sql_number(case_path("other"), "SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'delete'"),
+	    1);
 	close(open(case_path("third"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	sql_run(case_path("third"), "PRAGMA application_id = 77");
 	refused(case_path("third"), "another program");
@@ -155,7 +157,8 @@ START_TEST(modes)
 	ck_assert_int_eq(mode_of(case_path("a/b/db-wal")), 0600);
 	ck_assert_int_eq(mode_of(case_path("a/b/db-shm")), 0600);
 	ck_assert_int_eq(sql_number(case_path("a/b/db"), "PRAGMA page_size"), 4096);
-	ck_assert_int_eq(sql_number(case_path("a/b/db"), "SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'wal'"), 1);
+	ck_assert_int_eq(
+	    sql_number(case_path("a/b/db"), "SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'wal'"), 1);
 	shop_close(&shop);
 	chmod(case_path("a"), 0755);
 	chmod(case_path("a/b/db"), 0640);
@@ -210,7 +213,9 @@ START_TEST(a_batch_is_sorted)
 	}
 	shop_close(&shop);
 	ck_assert_int_eq(sql_number(path, "SELECT count(*) FROM record"), MANY);
-	ck_assert_int_eq(sql_number(path, "SELECT count(*) FROM record a, record b ON b.rowid = a.rowid + 1 WHERE b.key < a.key"), 0);
+	ck_assert_int_eq(
+	    sql_number(path, "SELECT count(*) FROM record a, record b ON b.rowid = a.rowid + 1 WHERE b.key < a.key"),
+	    0);
 }
 END_TEST
 
@@ -279,7 +284,11 @@ START_TEST(close_answers_everything)
 		shop_open(&shop, case_path("db"));
 		for (i = 0; i < 3000; i++) {
 			snprintf(keys[i], sizeof(keys[i]), "%d-%zu", round, i);
-			op_init(&ops[i], i % 50 == 1 ? OP_COUNT : i % 50 == 2 ? OP_LIST : i % 50 == 3 ? OP_SWEEP : OP_RECORD,
+			op_init(&ops[i],
+				i % 50 == 1   ? OP_COUNT
+				: i % 50 == 2 ? OP_LIST
+				: i % 50 == 3 ? OP_SWEEP
+					      : OP_RECORD,
 				i % 50 > 0 && i % 50 < 4 ? SLICE_ABSENT : slice_from(keys[i]));
 			ops[i].ask = i % 5 ? ask_claim(TOKEN) : ask_of(ASK_STATUS, 0);
 			shop_submit(&shop, &ops[i]);
@@ -348,16 +357,40 @@ END_TEST
 /* ---- records that cannot be read ---- */
 
 static const char *const damages[] = {
-	"state = 0", "state = 6", "state = 'claimed'", "state = 1.5", "lapse = 2", "lapse = -1", "attempts = 0",
-	"attempts = 2147483648", "fence = 0", "fence = -5", "fence = 9007199254740992", "fence = 'x'", "lease_until = -1",
-	"lease_until = 'x'", "ttl = -1", "ttl = 'x'", "keep_until = -1", "keep_until = x'00'", "earliest = -1", "created = -1",
-	"created = 9223372036854775807", "updated = -1", "updated = 0.5", "token = 'text'", "fp = 7", "owner = 'me'", "result = 1.5",
-	"result = 'text'",
+    "state = 0",
+    "state = 6",
+    "state = 'claimed'",
+    "state = 1.5",
+    "lapse = 2",
+    "lapse = -1",
+    "attempts = 0",
+    "attempts = 2147483648",
+    "fence = 0",
+    "fence = -5",
+    "fence = 9007199254740992",
+    "fence = 'x'",
+    "lease_until = -1",
+    "lease_until = 'x'",
+    "ttl = -1",
+    "ttl = 'x'",
+    "keep_until = -1",
+    "keep_until = x'00'",
+    "earliest = -1",
+    "created = -1",
+    "created = 9223372036854775807",
+    "updated = -1",
+    "updated = 0.5",
+    "token = 'text'",
+    "fp = 7",
+    "owner = 'me'",
+    "result = 1.5",
+    "result = 'text'",
 };
 
 static void is_unreadable(const char *what, const struct op *op)
 {
-	ck_assert_msg(op->result == OP_REFUSED && op->err == ERR_STORE && op->unreadable, "%s: word %d", what, (int)op->verdict.word);
+	ck_assert_msg(op->result == OP_REFUSED && op->err == ERR_STORE && op->unreadable, "%s: word %d", what,
+		      (int)op->verdict.word);
 }
 
 START_TEST(unreadable_is_never_won)

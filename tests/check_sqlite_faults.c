@@ -187,9 +187,8 @@ static void ext4_mount(void)
 
 	own_mounts();
 	must(mkdir(case_path("m"), 0700) == 0, "a folder");
-	snprintf(command, sizeof(command),
-		 "truncate -s 16M %s && mkfs.ext4 -q -F %s && mount -o loop %s %s", case_path("image"), case_path("image"),
-		 case_path("image"), case_path("m"));
+	snprintf(command, sizeof(command), "truncate -s 16M %s && mkfs.ext4 -q -F %s && mount -o loop %s %s",
+		 case_path("image"), case_path("image"), case_path("image"), case_path("m"));
 	must(system(command) == 0, "ext4 on a loop device (mkfs.ext4 is in e2fsprogs)");
 }
 
@@ -284,7 +283,8 @@ static pid_t locker_start(const char *path, int *stop)
 
 		close(go[1]);
 		if (sqlite3_open_v2(path, &conn, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
-		    sqlite3_exec(conn, "BEGIN EXCLUSIVE", NULL, NULL, NULL) != SQLITE_OK || write(ready[1], "r", 1) != 1)
+		    sqlite3_exec(conn, "BEGIN EXCLUSIVE", NULL, NULL, NULL) != SQLITE_OK ||
+		    write(ready[1], "r", 1) != 1)
 			_exit(1);
 		while (read(go[0], &c, 1) < 0 && errno == EINTR)
 			;
@@ -329,7 +329,7 @@ START_TEST(locked_by_another_process)
 		ops[i].ask = ask_claim(TOKEN);
 		shop_submit(&shop, &ops[i]);
 	}
-	shop_run(&shop); /* in its bound, since it gives up after 30 s */
+	shop_run(&shop);                          /* in its bound, since it gives up after 30 s */
 	ck_assert_int_ge(mono_ms() - start, 400); /* it has waited, in case it had been short */
 	for (i = 0; i < 1200; i++) {
 		is_refused(&ops[i]);

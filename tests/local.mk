@@ -191,3 +191,27 @@ tests_check_sqlite_faults_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_sqlite_faults_LDADD = libserver.la $(CHECK_LIBS)
 TESTS += tests/check_sqlite_faults
 endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_sqlite_walks
+tests_check_sqlite_walks_SOURCES = tests/check_sqlite_walks.c $(sqlite_case)
+tests_check_sqlite_walks_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_sqlite_walks_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_sqlite_walks
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_sqlite_clock
+tests_check_sqlite_clock_SOURCES = tests/check_sqlite_clock.c $(sqlite_case)
+tests_check_sqlite_clock_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_sqlite_clock_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_sqlite_clock
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_sqlite_crash
+tests_check_sqlite_crash_SOURCES = tests/check_sqlite_crash.c $(sqlite_case)
+tests_check_sqlite_crash_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_sqlite_crash_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_sqlite_crash
+endif

@@ -275,7 +275,8 @@ int64_t sql_number(const char *path, const char *sql)
 	sqlite3_stmt *query;
 	int64_t n;
 
-	ck_assert_msg(sqlite3_prepare_v2(conn, sql, -1, &query, NULL) == SQLITE_OK, "%s: %s", sql, sqlite3_errmsg(conn));
+	ck_assert_msg(sqlite3_prepare_v2(conn, sql, -1, &query, NULL) == SQLITE_OK, "%s: %s", sql,
+		      sqlite3_errmsg(conn));
 	ck_assert_int_eq(sqlite3_step(query), SQLITE_ROW);
 	n = sqlite3_column_int64(query, 0);
 	sqlite3_finalize(query);

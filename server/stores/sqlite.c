@@ -120,7 +120,8 @@ void sqlite_thread_end(struct sqlite *s, enum side side)
 
 /* ---- open ---- */
 
-static struct sqlite *sqlite_new(struct store *front, const char *url, const struct store_options *options, struct errbuf *err)
+static struct sqlite *sqlite_new(struct store *front, const char *url, const struct store_options *options,
+				 struct errbuf *err)
 {
 	struct sqlite *s = mem_zero(sizeof(*s));
 	int side;
@@ -136,11 +137,13 @@ static struct sqlite *sqlite_new(struct store *front, const char *url, const str
 	}
 	s->front = front;
 	s->timeout_ms = options->timeout_ms;
+	s->copy_at = COPY_PAGES;
 	op_list_init(&s->done);
 	for (side = 0; side < SIDE__COUNT; side++) {
 		op_list_init(&s->gathered[side]);
 		op_list_init(&s->queue[side]);
-		s->db[side] = (struct sqlite_db){.path = s->path, .writer = side == SIDE_WRITER, .closing = &s->closing};
+		s->db[side] =
+		    (struct sqlite_db){.path = s->path, .writer = side == SIDE_WRITER, .closing = &s->closing};
 	}
 	return s;
 }
@@ -207,8 +210,8 @@ static bool threads_start(struct sqlite *s)
 	return false;
 }
 
-static bool sqlite_open(void **out, struct store *front, const char *url, const struct store_options *options, uv_loop_t *loop,
-			struct errbuf *err)
+static bool sqlite_open(void **out, struct store *front, const char *url, const struct store_options *options,
+			uv_loop_t *loop, struct errbuf *err)
 {
 	struct sqlite *s = sqlite_new(front, url, options, err);
 
@@ -305,10 +308,10 @@ static void sqlite_describe(void *impl, struct errbuf *text)
 }
 
 const struct store_driver store_sqlite = {
-	.scheme = "sqlite",
-	.open = sqlite_open,
-	.submit = sqlite_submit,
-	.flush = sqlite_flush,
-	.close = sqlite_close,
-	.describe = sqlite_describe,
+    .scheme = "sqlite",
+    .open = sqlite_open,
+    .submit = sqlite_submit,
+    .flush = sqlite_flush,
+    .close = sqlite_close,
+    .describe = sqlite_describe,
 };

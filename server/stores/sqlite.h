@@ -11,6 +11,8 @@
 #include "store.h"
 
 #define REAP_MAX 256
+/* The WAL is copied to the file each time it has grown by so many pages. */
+#define COPY_PAGES 1000
 
 enum side { SIDE_WRITER, SIDE_READER, SIDE__COUNT };
 
@@ -47,8 +49,9 @@ struct sqlite {
 	bool up;
 	struct errbuf why;
 	struct reap reap;
-	int wal_pages;         /* length of the WAL */
-	uint64_t writes;       /* transactions that wrote */
+	int wal_pages;          /* length of the WAL */
+	int copy_at;            /* from so many pages the reader is to copy them to the file */
+	uint64_t writes;        /* transactions that wrote */
 	bool finish_checkpoint; /* the reader has done most of it; the rest needs a moment without a writer */
 };
 

@@ -25,35 +25,37 @@
 #define UNKNOWN_WHERE "(state = 4 OR (state = 1 AND lapse = 1))"
 
 static const char schema[] =
-	"CREATE TABLE meta (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, min_reader INTEGER NOT NULL,"
-	" boot_id TEXT NOT NULL, base_wall INTEGER NOT NULL, base_boot INTEGER NOT NULL, seen INTEGER NOT NULL);"
-	"CREATE TABLE record (key BLOB NOT NULL UNIQUE, state INTEGER NOT NULL, fence INTEGER NOT NULL,"
-	" attempts INTEGER NOT NULL, lapse INTEGER NOT NULL, lease_until INTEGER, ttl INTEGER, keep_until INTEGER,"
-	" earliest INTEGER, created INTEGER NOT NULL, updated INTEGER NOT NULL, token BLOB, fp BLOB, owner BLOB, result BLOB);"
-	"CREATE INDEX record_unknown ON record (updated, key) WHERE " UNKNOWN_WHERE ";"
-	"INSERT INTO meta VALUES (1, 1, 1, '', 0, 0, 0);"
-	"PRAGMA application_id = 1668050276;";
+    "CREATE TABLE meta (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, min_reader INTEGER NOT NULL,"
+    " boot_id TEXT NOT NULL, base_wall INTEGER NOT NULL, base_boot INTEGER NOT NULL, seen INTEGER NOT NULL);"
+    "CREATE TABLE record (key BLOB NOT NULL UNIQUE, state INTEGER NOT NULL, fence INTEGER NOT NULL,"
+    " attempts INTEGER NOT NULL, lapse INTEGER NOT NULL, lease_until INTEGER, ttl INTEGER, keep_until INTEGER,"
+    " earliest INTEGER, created INTEGER NOT NULL, updated INTEGER NOT NULL, token BLOB, fp BLOB, owner BLOB, result "
+    "BLOB);"
+    "CREATE INDEX record_unknown ON record (updated, key) WHERE " UNKNOWN_WHERE ";"
+    "INSERT INTO meta VALUES (1, 1, 1, '', 0, 0, 0);"
+    "PRAGMA application_id = 1668050276;";
 _Static_assert(APPLICATION_ID == 1668050276 && SCHEMA_VERSION == 1, "the numbers in the schema");
 
 static const struct {
 	const char *text;
 	bool writes;
 } statements[SQL__COUNT] = {
-	[SQL_BEGIN_READ] = {"BEGIN", false},
-	[SQL_BEGIN_WRITE] = {"BEGIN IMMEDIATE", true},
-	[SQL_COMMIT] = {"COMMIT", false},
-	[SQL_META_GET] = {"SELECT version, min_reader, base_wall, base_boot, seen, boot_id FROM meta", false},
-	[SQL_META_SET] = {"UPDATE meta SET boot_id = ?1, base_wall = ?2, base_boot = ?3, seen = ?4", true},
-	[SQL_GET] = {"SELECT rowid, " RECORD_COLUMNS " FROM record WHERE key = ?1", false},
-	[SQL_GET_ROW] = {"SELECT rowid, " RECORD_COLUMNS_BRIEF " FROM record WHERE rowid = ?1", true},
-	[SQL_INSERT] = {"INSERT INTO record (" RECORD_COLUMNS ") VALUES (" RECORD_VALUES ")", true},
-	[SQL_UPDATE] = {"UPDATE record SET " RECORD_SET " WHERE rowid = ?16", true},
-	[SQL_DELETE] = {"DELETE FROM record WHERE rowid = ?1", true},
-	[SQL_PAGE] = {"SELECT rowid, " RECORD_COLUMNS_BRIEF " FROM record WHERE key >= ?1 AND key < ?2 ORDER BY key", false},
-	[SQL_UNKNOWN] = {"SELECT rowid, " RECORD_COLUMNS_BRIEF " FROM record INDEXED BY record_unknown WHERE " UNKNOWN_WHERE
-			 " ORDER BY updated, key",
-			 false},
-	[SQL_WALK] = {"SELECT rowid, " RECORD_COLUMNS_BRIEF " FROM record WHERE rowid > ?1 ORDER BY rowid LIMIT ?2", false},
+    [SQL_BEGIN_READ] = {"BEGIN", false},
+    [SQL_BEGIN_WRITE] = {"BEGIN IMMEDIATE", true},
+    [SQL_COMMIT] = {"COMMIT", false},
+    [SQL_META_GET] = {"SELECT version, min_reader, base_wall, base_boot, seen, boot_id FROM meta", false},
+    [SQL_META_SET] = {"UPDATE meta SET boot_id = ?1, base_wall = ?2, base_boot = ?3, seen = ?4", true},
+    [SQL_GET] = {"SELECT rowid, " RECORD_COLUMNS " FROM record WHERE key = ?1", false},
+    [SQL_GET_ROW] = {"SELECT rowid, " RECORD_COLUMNS_BRIEF " FROM record WHERE rowid = ?1", true},
+    [SQL_INSERT] = {"INSERT INTO record (" RECORD_COLUMNS ") VALUES (" RECORD_VALUES ")", true},
+    [SQL_UPDATE] = {"UPDATE record SET " RECORD_SET " WHERE rowid = ?16", true},
+    [SQL_DELETE] = {"DELETE FROM record WHERE rowid = ?1", true},
+    [SQL_PAGE] = {"SELECT rowid, " RECORD_COLUMNS_BRIEF " FROM record WHERE key >= ?1 AND key < ?2 ORDER BY key",
+		  false},
+    [SQL_UNKNOWN] = {"SELECT rowid, " RECORD_COLUMNS_BRIEF " FROM record INDEXED BY record_unknown WHERE " UNKNOWN_WHERE
+		     " ORDER BY updated, key",
+		     false},
+    [SQL_WALK] = {"SELECT rowid, " RECORD_COLUMNS_BRIEF " FROM record WHERE rowid > ?1 ORDER BY rowid LIMIT ?2", false},
 };
 
 /* ---- small things ---- */
@@ -177,8 +179,8 @@ static enum opened schema_check(struct sqlite_db *db, struct errbuf *err)
 		return open_fault(db, rc, "cannot read the version", err);
 	if (version >= SCHEMA_VERSION && min_reader >= 1 && min_reader <= SCHEMA_VERSION)
 		return OPENED;
-	err_set(err, "%s has schema version %lld, which needs a claimd that knows version %lld; this one knows %d", db->path,
-		(long long)version, (long long)min_reader, SCHEMA_VERSION);
+	err_set(err, "%s has schema version %lld, which needs a claimd that knows version %lld; this one knows %d",
+		db->path, (long long)version, (long long)min_reader, SCHEMA_VERSION);
 	return OPEN_NEVER;
 }
 
@@ -206,14 +208,14 @@ static enum opened settings_make(struct sqlite_db *db, struct errbuf *err)
 		bool writer, reader;
 		const char *set, *ask, *want;
 	} settings[] = {
-		{true, false, "PRAGMA page_size = 4096", NULL, NULL}, /* of a file that is still empty */
-		{true, false, "PRAGMA journal_mode = WAL", NULL, NULL},
-		{true, true, NULL, "PRAGMA journal_mode", "wal"},
-		{true, true, "PRAGMA synchronous = FULL", "PRAGMA synchronous", "2"},
-		{true, true, "PRAGMA wal_autocheckpoint = 0", "PRAGMA wal_autocheckpoint", "0"},
-		{true, true, "PRAGMA trusted_schema = OFF", "PRAGMA trusted_schema", "0"},
-		{true, true, "PRAGMA cache_size = -8192", NULL, NULL},
-		{false, true, "PRAGMA query_only = ON", "PRAGMA query_only", "1"},
+	    {true, false, "PRAGMA page_size = 4096", NULL, NULL}, /* of a file that is still empty */
+	    {true, false, "PRAGMA journal_mode = WAL", NULL, NULL},
+	    {true, true, NULL, "PRAGMA journal_mode", "wal"},
+	    {true, true, "PRAGMA synchronous = FULL", "PRAGMA synchronous", "2"},
+	    {true, true, "PRAGMA wal_autocheckpoint = 0", "PRAGMA wal_autocheckpoint", "0"},
+	    {true, true, "PRAGMA trusted_schema = OFF", "PRAGMA trusted_schema", "0"},
+	    {true, true, "PRAGMA cache_size = -8192", NULL, NULL},
+	    {false, true, "PRAGMA query_only = ON", "PRAGMA query_only", "1"},
 	};
 	size_t i;
 
@@ -227,7 +229,8 @@ static enum opened settings_make(struct sqlite_db *db, struct errbuf *err)
 		if (rc != SQLITE_OK)
 			return open_fault(db, rc, settings[i].set, err);
 		if (settings[i].ask && !pragma_is(db, settings[i].ask, settings[i].want)) {
-			err_set(err, "%s: SQLite does not answer %s to %s", db->path, settings[i].want, settings[i].ask);
+			err_set(err, "%s: SQLite does not answer %s to %s", db->path, settings[i].want,
+				settings[i].ask);
 			return OPEN_LATER;
 		}
 	}
@@ -273,7 +276,8 @@ static enum opened owner_check(struct sqlite_db *db, bool create, enum owner *ow
 		return OPEN_NEVER;
 	}
 	if (*owner == OWNER_NOBODY && !create) {
-		err_set(err, "%s is empty now; put the file back, or start the daemon again for a new and empty one", db->path);
+		err_set(err, "%s is empty now; put the file back, or start the daemon again for a new and empty one",
+			db->path);
 		return OPEN_LATER;
 	}
 	return OPENED;

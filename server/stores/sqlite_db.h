@@ -28,15 +28,15 @@ enum statement {
 };
 
 struct sqlite_db {
-	sqlite3 *conn;                /* NULL: not open */
+	sqlite3 *conn; /* NULL: not open */
 	sqlite3_stmt *sql[SQL__COUNT];
-	bool writer;                  /* else it only reads, and may checkpoint */
+	bool writer; /* else it only reads, and may checkpoint */
 	const char *path;
 	struct file_ids files;
-	int64_t busy_until_ms;        /* how long to wait for somebody else's lock; monotonic */
-	const atomic_bool *closing;   /* then a wait ends at once */
+	int64_t busy_until_ms;      /* how long to wait for somebody else's lock; monotonic */
+	const atomic_bool *closing; /* then a wait ends at once */
 	char boot_id[BOOT_ID_MAX];
-	int wal_pages;                /* the writer: length of the WAL after the last commit */
+	int wal_pages; /* the writer: length of the WAL after the last commit */
 };
 
 /* Opens the file and checks everything. create: a missing or empty one is made a store (the writer). On anything but OPENED

@@ -48,12 +48,14 @@ char *sqlite_file_path(const char *url, struct errbuf *err)
 		return NULL;
 	}
 	if (path[0] != '/' && !getcwd(here, sizeof(here))) {
-		err_set(err, "the current folder cannot be known: %s; give the full path of the SQLite file", strerror(errno));
+		err_set(err, "the current folder cannot be known: %s; give the full path of the SQLite file",
+			strerror(errno));
 		return NULL;
 	}
 	size = strlen(here) + (here[0] != '\0') + strlen(path) + 1;
 	if (size + SUFFIX_MAX > PATH_LIMIT) {
-		err_set(err, "the path of the SQLite file is too long: %zu octets, at most %d", size - 1, PATH_LIMIT - SUFFIX_MAX - 1);
+		err_set(err, "the path of the SQLite file is too long: %zu octets, at most %d", size - 1,
+			PATH_LIMIT - SUFFIX_MAX - 1);
 		return NULL;
 	}
 	full = mem_zero(size);
@@ -76,9 +78,9 @@ const char *sqlite_file_system_refused(unsigned long magic)
 		unsigned long magic;
 		const char *name;
 	} refused[] = {
-		{0x6969, "NFS"},       {0x517b, "SMB"},       {0xff534d42, "CIFS"},    {0xfe534d42, "SMB2"},
-		{0x01021997, "9p"},    {0x65735546, "FUSE"},  {0x5346414f, "AFS"},     {0x6b414653, "AFS"},
-		{0x00c36400, "Ceph"},  {0x0bd00bd0, "Lustre"}, {0x786f4256, "VirtualBox"}, {0x73757245, "Coda"},
+	    {0x6969, "NFS"},      {0x517b, "SMB"},        {0xff534d42, "CIFS"},       {0xfe534d42, "SMB2"},
+	    {0x01021997, "9p"},   {0x65735546, "FUSE"},   {0x5346414f, "AFS"},        {0x6b414653, "AFS"},
+	    {0x00c36400, "Ceph"}, {0x0bd00bd0, "Lustre"}, {0x786f4256, "VirtualBox"}, {0x73757245, "Coda"},
 	};
 	size_t i;
 
@@ -100,8 +102,11 @@ static enum opened file_system_check(const char *path, struct errbuf *err)
 	name = sqlite_file_system_refused((unsigned long)fs.f_type);
 	if (!name)
 		return OPENED;
-	err_set(err, SHOWN " is on %s, where SQLite's locks cannot be relied upon; put the file on a local disk (--store sqlite:PATH)", path,
-		name);
+	err_set(
+	    err,
+	    SHOWN
+	    " is on %s, where SQLite's locks cannot be relied upon; put the file on a local disk (--store sqlite:PATH)",
+	    path, name);
 	return OPEN_NEVER;
 }
 
@@ -224,13 +229,16 @@ static enum opened empty_check(const char *path, bool create, struct errbuf *err
 	struct stat st;
 
 	if (!create) {
-		err_set(err, SHOWN " is gone or empty; put it back, or start the daemon again for a new and empty one", path);
+		err_set(err, SHOWN " is gone or empty; put it back, or start the daemon again for a new and empty one",
+			path);
 		return OPEN_LATER;
 	}
 	snprintf(wal, sizeof(wal), "%s%s", path, suffixes[1]);
 	if (stat(wal, &st) != 0 || st.st_size == 0)
 		return OPENED;
-	err_set(err, SHOWN " is gone or empty, but not its -wal; put the file back, or move the -wal away to begin anew", path);
+	err_set(err,
+		SHOWN " is gone or empty, but not its -wal; put the file back, or move the -wal away to begin anew",
+		path);
 	return OPEN_NEVER;
 }
 

@@ -30,7 +30,7 @@ struct maker {
 	int64_t now;
 	size_t limit;
 	size_t rows_left; /* to be looked at */
-	bool more; /* there may be more behind the page */
+	bool more;        /* there may be more behind the page */
 	struct kept *kept;
 	size_t count, cap;
 	char last[PROTO_MAX_KEY]; /* the key that was looked at last, and does not begin the next page */
@@ -211,7 +211,8 @@ static int by_age(struct sqlite_db *db, struct maker *m, bool *no_memory)
 
 int sqlite_page_make(struct sqlite_db *db, struct op *op, int64_t now)
 {
-	struct maker m = {.scan = &op->scan, .now = now, .limit = op->scan.limit < PAGE_MAX ? op->scan.limit : PAGE_MAX};
+	struct maker m = {
+	    .scan = &op->scan, .now = now, .limit = op->scan.limit < PAGE_MAX ? op->scan.limit : PAGE_MAX};
 	bool no_memory = false;
 	int rc = op->scan.state == CHOICE_STATE_UNKNOWN ? by_age(db, &m, &no_memory) : by_key(db, &m, &no_memory);
 

@@ -19,7 +19,6 @@
 
 #define SLICE_ROWS 1000
 #define OPEN_WAIT_MS 500
-#define CHECKPOINT_PAGES 1000
 /* Nothing was written for so long: the WAL can be emptied. */
 #define QUIET_MS 1000
 /* From the end of one walk for what is gone to the beginning of the next, and between its slices where it finds nothing. */
@@ -38,12 +37,12 @@ struct sqlite_reader {
 	struct op_list walks; /* COUNT and SWEEP that wait for their turn */
 	struct walk walk;     /* one of them */
 	struct walk tidy;     /* our own */
-	struct walk *asking;  /* which of the two waits for the writer; then neither goes on, since there is one s->reap */
+	struct walk
+	    *asking; /* which of the two waits for the writer; then neither goes on, since there is one s->reap */
 	int64_t tidy_at_ms;
 	int64_t quiet_at_ms; /* when to look whether something was written */
 	uint64_t writes;     /* s->writes at the last look */
 	uint64_t emptied;    /* s->writes when the WAL was last emptied */
-	int copy_at;         /* pages of WAL */
 	struct op_list done;
 };
 
@@ -302,7 +301,8 @@ static void checkpoint(struct sqlite_reader *r, int mode, uint64_t writes)
 	if (!be_open(r, &ignored))
 		return;
 	r->db->busy_until_ms = 0; /* another time */
-	if (sqlite3_wal_checkpoint_v2(r->db->conn, "main", mode, NULL, NULL) == SQLITE_OK && mode == SQLITE_CHECKPOINT_TRUNCATE)
+	if (sqlite3_wal_checkpoint_v2(r->db->conn, "main", mode, NULL, NULL) == SQLITE_OK &&
+	    mode == SQLITE_CHECKPOINT_TRUNCATE)
 		r->emptied = writes;
 }
 
@@ -311,20 +311,19 @@ static void wal_tend(struct sqlite_reader *r)
 	struct sqlite *s = r->s;
 	int64_t now_ms = clock_mono_ms();
 	uint64_t writes;
-	int pages;
+	bool grown;
 
 	uv_mutex_lock(&s->lock);
 	writes = s->writes;
-	pages = s->wal_pages;
+	grown = s->wal_pages >= s->copy_at;
+	if (grown)
+		s->copy_at = s->wal_pages + COPY_PAGES;
 	uv_mutex_unlock(&s->lock);
-	if (pages >= r->copy_at) {
+	if (grown) {
 		checkpoint(r, SQLITE_CHECKPOINT_PASSIVE, writes);
 		uv_mutex_lock(&s->lock);
 		s->finish_checkpoint = true;
 		uv_mutex_unlock(&s->lock);
-		r->copy_at = pages + CHECKPOINT_PAGES;
-	} else if (pages < CHECKPOINT_PAGES) {
-		r->copy_at = CHECKPOINT_PAGES;
 	}
 	if (now_ms < r->quiet_at_ms)
 		return;
@@ -343,8 +342,8 @@ static int64_t idle_ms(const struct sqlite_reader *r)
 	int64_t at_ms = r->asking ? INT64_MAX : r->tidy_at_ms;
 	int64_t now_ms = clock_mono_ms();
 
-	if (s->queue[SIDE_READER].first || s->reap.step == REAP_DONE || s->wal_pages >= r->copy_at || atomic_load(&s->closing) ||
-	    ((r->walk.op || r->walks.first) && !r->asking))
+	if (s->queue[SIDE_READER].first || s->reap.step == REAP_DONE || s->wal_pages >= s->copy_at ||
+	    atomic_load(&s->closing) || ((r->walk.op || r->walks.first) && !r->asking))
 		return 0;
 	if (s->writes != r->emptied && r->quiet_at_ms < at_ms)
 		at_ms = r->quiet_at_ms;
@@ -423,7 +422,7 @@ static void refuse_all(struct sqlite_reader *r, struct op_list *ops)
 void sqlite_reader_main(void *arg)
 {
 	struct sqlite *s = arg;
-	struct sqlite_reader r = {.s = s, .db = &s->db[SIDE_READER], .copy_at = CHECKPOINT_PAGES};
+	struct sqlite_reader r = {.s = s, .db = &s->db[SIDE_READER]};
 	struct op_list ops;
 	bool reaped;
 

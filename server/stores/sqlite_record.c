@@ -32,7 +32,8 @@ enum column {
 };
 
 /* The numbers are in files: they can never change. */
-_Static_assert(STATE_CLAIMED == 1 && STATE_DONE == 2 && STATE_FAILED == 3 && STATE_UNKNOWN == 4 && STATE_FREE == 5, "states");
+_Static_assert(STATE_CLAIMED == 1 && STATE_DONE == 2 && STATE_FAILED == 3 && STATE_UNKNOWN == 4 && STATE_FREE == 5,
+	       "states");
 _Static_assert(LAPSE_RECLAIM == 0 && LAPSE_UNKNOWN == 1, "lapses");
 
 /* ---- reading ---- */
@@ -79,7 +80,8 @@ static bool read_numbers(sqlite3_stmt *row, struct record *rec)
 		    read_number(row, COLUMN_CREATED, 0, TIME_NEVER - 1, &rec->created) &&
 		    read_number(row, COLUMN_UPDATED, 0, TIME_NEVER - 1, &rec->updated) &&
 		    read_time(row, COLUMN_LEASE_UNTIL, &rec->lease_until) && read_time(row, COLUMN_TTL, &rec->ttl) &&
-		    read_time(row, COLUMN_KEEP_UNTIL, &rec->keep_until) && read_time(row, COLUMN_EARLIEST, &rec->earliest);
+		    read_time(row, COLUMN_KEEP_UNTIL, &rec->keep_until) &&
+		    read_time(row, COLUMN_EARLIEST, &rec->earliest);
 
 	if (!good)
 		return false;

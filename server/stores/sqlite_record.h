@@ -9,14 +9,16 @@
 #include "../record.h"
 
 /* The columns, in the order in which they are bound and read. */
-#define RECORD_COLUMNS_SMALL \
-	"key, state, fence, attempts, lapse, lease_until, ttl, keep_until, earliest, created, updated, token, fp, owner, "
+#define RECORD_COLUMNS_SMALL                                                                                        \
+	"key, state, fence, attempts, lapse, lease_until, ttl, keep_until, earliest, created, updated, token, fp, " \
+	"owner, "
 #define RECORD_COLUMNS RECORD_COLUMNS_SMALL "result"
 /* Without reading the result, which may be long. */
 #define RECORD_COLUMNS_BRIEF RECORD_COLUMNS_SMALL "NULL"
 #define RECORD_VALUES "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15"
-#define RECORD_SET \
-	"state = ?2, fence = ?3, attempts = ?4, lapse = ?5, lease_until = ?6, ttl = ?7, keep_until = ?8, earliest = ?9, " \
+#define RECORD_SET                                                                                                    \
+	"state = ?2, fence = ?3, attempts = ?4, lapse = ?5, lease_until = ?6, ttl = ?7, keep_until = ?8, earliest = " \
+	"?9, "                                                                                                        \
 	"created = ?10, updated = ?11, token = ?12, fp = ?13, owner = ?14, result = ?15"
 
 /* The row of the statement, which selects rowid and then RECORD_COLUMNS (or _BRIEF). The slices point into SQLite's memory until the

@@ -23,12 +23,10 @@
 #define BATCH_MAX 512
 #define RETRY_MIN_MS 50
 #define RETRY_MAX_MS 2000
-/* Above so many pages of WAL the reader is woken to copy them to the file. */
-#define CHECKPOINT_PAGES 1000
 
 struct entry {
 	struct op *op;
-	size_t at;  /* its place in the queue */
+	size_t at; /* its place in the queue */
 	bool wrote;
 };
 
@@ -365,6 +363,17 @@ static void refuse_queue(struct sqlite_writer *w, struct op_list *done, const st
 	}
 }
 
+/* Under the lock, after a transaction that wrote. */
+static void wal_tell(struct sqlite *s, int pages)
+{
+	s->writes++;
+	if (pages < s->wal_pages) /* it has begun again from its start */
+		s->copy_at = COPY_PAGES;
+	s->wal_pages = pages;
+	if (s->wal_pages >= s->copy_at)
+		uv_cond_signal(&s->wake[SIDE_READER]);
+}
+
 static void answer(struct sqlite_writer *w, enum outcome outcome, const struct errbuf *why)
 {
 	bool locked = outcome != COMMITTED && (w->fault & 0xff) == SQLITE_BUSY;
@@ -383,11 +392,8 @@ static void answer(struct sqlite_writer *w, enum outcome outcome, const struct e
 		reap_answer(w, outcome, why);
 	if (locked)
 		refuse_queue(w, &done, why);
-	s->writes += w->batch.changed;
 	if (w->batch.changed)
-		s->wal_pages = w->db->wal_pages;
-	if (s->wal_pages >= CHECKPOINT_PAGES)
-		uv_cond_signal(&s->wake[SIDE_READER]);
+		wal_tell(s, w->db->wal_pages);
 	uv_mutex_unlock(&s->lock);
 	sqlite_answer(s, &done);
 }
