@@ -276,7 +276,7 @@ END_TEST
 START_TEST(close_answers_everything)
 {
 	static struct op ops[3000];
-	static char keys[3000][16];
+	static char keys[3000][32];
 	size_t i, refused_ops = 0;
 	int round;
 

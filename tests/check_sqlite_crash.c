@@ -67,8 +67,10 @@ static void client_tell(const struct client *c)
 		_exit(3);
 }
 
-static void client_answered(struct client *c)
+static void client_answered(struct op *op)
 {
+	struct client *c = (struct client *)op; /* its first member */
+
 	if (c->op.result != OP_APPLIED && c->op.result != OP_LOST)
 		_exit(4);
 	client_tell(c);
@@ -85,16 +87,13 @@ static void work(const char *path, int out, int32_t first)
 	int i;
 
 	shop_open(&shop, path);
+	shop.hook = client_answered;
 	for (i = 0; i < CLIENTS; i++) {
 		clients[i] = (struct client){.at = i, .number = -1, .first = first, .out = out};
 		client_next(&clients[i]);
 	}
-	for (;;) {
+	for (;;)
 		shop_turn(&shop);
-		for (i = 0; i < CLIENTS; i++)
-			if (clients[i].op.result != OP_PENDING)
-				client_answered(&clients[i]);
-	}
 }
 
 /* ---- what it told ---- */

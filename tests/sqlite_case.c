@@ -85,6 +85,8 @@ static void on_done(void *arg, struct op *op)
 	ck_assert_uint_gt(shop->outstanding, 0);
 	shop->outstanding--;
 	shop->answers++;
+	if (shop->hook)
+		shop->hook(op);
 }
 
 static void on_health(void *arg, bool up, const char *why)

@@ -23,6 +23,7 @@ struct shop {
 	uv_timer_t tick;
 	struct store *store;
 	size_t outstanding, answers;
+	void (*hook)(struct op *op); /* told of each answer; may submit; NULL: nobody */
 	bool closed, up;
 	char why[240];
 };
