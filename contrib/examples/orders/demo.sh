@@ -91,7 +91,8 @@ start_workers()
 	workers=()
 	exec 8<"$1"
 	for n in 1 2 3 4; do
-		"$here/worker" "worker-$n" "$dir" <&8 >>"$dir/workers.out" 2>&1 &
+		# A process group for each, so that what it runs ends with it.
+		setsid "$here/worker" "worker-$n" "$dir" <&8 >>"$dir/workers.out" 2>&1 &
 		workers+=($!)
 	done
 	exec 8<&-
@@ -100,8 +101,9 @@ start_workers()
 end()
 {
 	trap '' EXIT INT TERM
-	# By their ids: what this script started, and what the killed worker left behind.
-	kill "${workers[@]}" $daemon 2>/dev/null
+	# By their ids: what this script started, and nothing else. Their files go too: there is nothing to settle or drain.
+	[ ${#workers[@]} -eq 0 ] || kill -9 -- "${workers[@]/#/-}" 2>/dev/null
+	[ -z "$daemon" ] || kill -9 "$daemon" 2>/dev/null
 	wait 2>/dev/null
 	rm -rf "$dir"
 }
@@ -132,6 +134,7 @@ title "A worker hangs in the middle of order $victim, and dies there (kill -9): 
 until_true 60 "a worker to reach order $victim" test -f "$dir/sink.jsonl.paused"
 read -r place_pid run_pid old_fence <"$dir/sink.jsonl.paused"
 owner=$("$claim" status "orders:$victim" --json | jq -r .owner)
+case $owner in worker-[1-4]) ;; *) give_up "order $victim is not held by a worker" ;; esac
 show "$claim" status "orders:$victim"
 show "$claim" ls --state=live
 same 'who holds it' "$("$claim" status "orders:$victim" --json | jq -r '"\(.state) fence \(.fence)"')" "claimed fence $old_fence"
