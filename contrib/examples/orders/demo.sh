@@ -113,6 +113,9 @@ trap 'exit 130' INT TERM
 
 # ---- the story ----
 
+for program in "$claim" "$claimd" jq; do
+	command -v "$program" >/dev/null || { echo "demo: no $program; \`./dev demo\` builds what is missing" >&2; exit 1; }
+done
 touch "$dir/sink.jsonl" "$dir/acked.jsonl" "$dir/worker.log"
 total=$(grep -c '' "$deliveries")
 jq -r '.message.data | @base64d' "$deliveries" | jq -Rr 'fromjson? | objects | .order | strings | select(. != "")' | sort >"$dir/wanted.all"
