@@ -232,6 +232,11 @@ static void on_endless(void *arg, struct op *op)
 	store_submit(endless_store, op);
 }
 
+static void on_hour(uv_timer_t *timer)
+{
+	(void)timer;
+}
+
 static void on_endless_closed(void *arg)
 {
 	(void)arg;
@@ -244,16 +249,20 @@ START_TEST(a_flush_is_bounded)
 	struct store_events events = {.op_done = on_endless};
 	struct errbuf err;
 	uv_loop_t loop;
+	uv_timer_t idle_hour; /* without it a loop that has nothing at all would not wait either */
 
 	ck_assert_int_eq(uv_loop_init(&loop), 0);
+	uv_timer_init(&loop, &idle_hour);
+	uv_timer_start(&idle_hour, on_hour, 3600 * 1000, 0);
 	ck_assert(store_open(&endless_store, "memory:", &options, &loop, &events, &err));
 	op_init(&endless_op, OP_RECORD, SLICE_OF("key"));
 	endless_op.ask.verb = ASK_STATUS;
 	store_submit(endless_store, &endless_op);
 	store_flush(endless_store);
 	ck_assert(endless_count > 1);
-	ck_assert(uv_backend_timeout(&loop) == 0); /* there is more to do */
+	ck_assert_int_eq(uv_backend_timeout(&loop), 0); /* there is more to do */
 	endless_over = true;
+	uv_close((uv_handle_t *)&idle_hour, NULL);
 	store_close(endless_store, on_endless_closed, NULL);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	ck_assert_int_eq(uv_loop_close(&loop), 0);
@@ -318,6 +327,30 @@ START_TEST(walks_go_on_without_any_news)
 	ck_assert_int_eq(walk[0]->op.counts.live, 30000);
 	ck_assert_int_eq(walk[1]->op.counts.live, 30000);
 	ck_assert_int_eq(walk[2]->op.deleted, 0);
+	rig_close(rig);
+}
+END_TEST
+
+START_TEST(closing_in_the_middle_of_walks_answers_them)
+{
+	struct rig *rig = rig_open("memory:");
+	struct call *list, *sweep;
+
+	claim_many(rig, 30000, claim());
+	list = rig_call(rig, OP_LIST, SLICE_ABSENT);
+	list->op.scan = (struct scan){.state = CHOICE_STATE_FAILED, .limit = 1};
+	sweep = rig_call(rig, OP_SWEEP, SLICE_ABSENT);
+	sweep->op.scan.limit = 1000;
+	rig_submit(list);
+	rig_submit(sweep);
+	rig_turn(rig);
+	rig_turn(rig);
+	ck_assert(!list->answered && !sweep->answered);
+	rig_close_store(rig);
+	ck_assert_int_eq(list->op.result, OP_REFUSED);
+	ck_assert_int_eq(list->op.err, ERR_STORE);
+	ck_assert_int_eq(sweep->op.result, OP_APPLIED); /* what it had deleted is deleted */
+	ck_assert(sweep->op.more);
 	rig_close(rig);
 }
 END_TEST
@@ -394,6 +427,7 @@ int main(void)
 	tcase_add_test(tc, a_flush_is_bounded);
 	tcase_add_loop_test(tc, a_walk_holds_nobody_up, 0, 2);
 	tcase_add_test(tc, walks_go_on_without_any_news);
+	tcase_add_test(tc, closing_in_the_middle_of_walks_answers_them);
 	tcase_add_test(tc, what_is_gone_is_deleted_on_the_side_and_nothing_else);
 	tcase_add_test(tc, new_records_cannot_outrun_the_deleting);
 	suite_add_tcase(suite, tc);

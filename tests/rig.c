@@ -18,7 +18,7 @@
 struct rig {
 	uv_loop_t loop;
 	uv_prepare_t flush;
-	uv_timer_t tick; /* while waiting: so that the loop comes round to see the deadline */
+	uv_timer_t tick; /* ends a wait at its deadline, and nothing else does but the store itself */
 	struct store *store;
 	struct call *calls;
 	size_t outstanding;
@@ -138,11 +138,13 @@ static void on_closed(void *arg)
 	rig->closed = true;
 }
 
-/* One turn that waits for news, and for nothing longer than a moment, so that the caller sees its deadline. */
-static void turn_waiting(struct rig *rig, uint64_t ms)
+/* One turn of the loop that waits for news as long as there is time. */
+static void turn_waiting(struct rig *rig, int64_t end)
 {
+	int64_t left_ms = (end - rig_clock_us()) / 1000 + 1;
+
 	uv_update_time(&rig->loop);
-	uv_timer_start(&rig->tick, on_tick, ms, 0);
+	uv_timer_start(&rig->tick, on_tick, (uint64_t)left_ms, 0);
 	uv_run(&rig->loop, UV_RUN_ONCE);
 	uv_timer_stop(&rig->tick);
 }
@@ -154,7 +156,7 @@ void rig_close_store(struct rig *rig)
 	store_close(rig->store, on_closed, rig);
 	rig->store = NULL;
 	while (!rig->closed && rig_clock_us() < end)
-		turn_waiting(rig, 20);
+		turn_waiting(rig, end);
 	if (!rig->closed)
 		rig_fail("the store did not close");
 	if (rig->outstanding)
@@ -216,7 +218,7 @@ void rig_wait(struct rig *rig)
 	int64_t end = rig_clock_us() + DEADLINE_US;
 
 	while (rig->outstanding && rig_clock_us() < end)
-		turn_waiting(rig, 20);
+		turn_waiting(rig, end);
 	if (rig->outstanding)
 		rig_fail("%zu ops were not answered in time", rig->outstanding);
 }
