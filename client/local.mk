@@ -1,12 +1,31 @@
-# libclaim, and the command on top of it.
+# libclaim, and the command on top of it. The command has the library inside, so that it runs from wherever it is put.
+noinst_LTLIBRARIES += libclaimcore.la
+libclaimcore_la_SOURCES = \
+	client/claim.h \
+	client/client.c client/client.h \
+	client/link.c client/link.h \
+	client/sync.c \
+	client/error.c client/error.h
+libclaimcore_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+libclaimcore_la_LIBADD = libproto.la
+
 lib_LTLIBRARIES += libclaim.la
 include_HEADERS += client/claim.h
-libclaim_la_SOURCES = client/client.c client/client.h client/sync.c client/error.c
-libclaim_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
-libclaim_la_LIBADD = libproto.la
+libclaim_la_SOURCES =
+libclaim_la_LIBADD = libclaimcore.la
 libclaim_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -Wl,--version-script=$(srcdir)/client/claim.map
 EXTRA_DIST += client/claim.map
 
 bin_PROGRAMS += claim
-claim_SOURCES = client/cli.c client/cli.h client/cli_run.c client/cli_show.c
-claim_LDADD = libclaim.la libproto.la $(CJSON_LIBS)
+claim_SOURCES = \
+	client/cli.c client/cli.h client/cli_args.c \
+	client/cli_verbs.c \
+	client/cli_show.c client/cli_show.h \
+	client/cli_file.c client/cli_file.h \
+	client/cli_run.c client/run.h client/run_wait.c client/run_watch.c client/run_settle.c \
+	client/child.c client/child.h \
+	client/lease.c client/lease.h \
+	client/tee.c client/tee.h \
+	client/report.c client/report.h \
+	client/owner.c client/owner.h
+claim_LDADD = libclaimcore.la $(CJSON_LIBS)

@@ -1,0 +1,158 @@
+/*
+ * claim.h - libclaim: talk to claimd, the daemon that lets exactly one of many do a piece of work.
+ *
+ *     claim_conn *conn;
+ *     claim_grant *grant;
+ *     if (claim_open(&conn, NULL, NULL, 10000) == CLAIM_OK &&
+ *         claim_acquire(conn, "orders:42", 9, NULL, &grant) == CLAIM_WON) {
+ *             place_order();
+ *             if (claim_complete(conn, grant, "ok", 2) != CLAIM_OK)
+ *                     log("done, but not recorded: %s", claim_detail(conn));
+ *             claim_grant_free(grant);
+ *     }
+ *     claim_close(conn);
+ *
+ * Rules
+ *   Only CLAIM_WON permits the work. On any other answer, also one that is not listed here: do not run.
+ *   After the work never report a failure of claim_complete as a failure of the work: repeat claim_complete.
+ *
+ * Units       Names end in _ms for milliseconds. Byte strings are pointer and length and may hold any octet.
+ * Ownership   Arguments are copied. What claim_field, claim_body and claim_detail return belongs to the connection
+ *             and is valid until the next call on it.
+ * Errors      Calls return an enum claim_code: zero and above are answers of the daemon, below zero is an error. claim_detail
+ *             says it in words. A call returns within the connection's timeout.
+ * Repeats     When the connection is cut, the call reconnects (with jitter) and asks again, but only what is safe to
+ *             ask twice: a CLAIM only with its token, FORGET and RESOLVE never. What was not asked again and may have been
+ *             done is CLAIM_E_UNCERTAIN.
+ * Threads     A connection may be used by one thread at a time. There is no global state.
+ * Fork        A connection does not survive fork in the child: calls there return CLAIM_E_FORKED; claim_close is allowed.
+ * Signals     None is handled, changed or raised (sockets are written with MSG_NOSIGNAL). Descriptors are close-on-exec.
+ */
+#ifndef CLAIM_H
+#define CLAIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define CLAIM_API __attribute__((visibility("default")))
+#else
+#define CLAIM_API
+#endif
+
+typedef struct claim_conn claim_conn;   /* a connection to the daemon, which heals by itself */
+typedef struct claim_grant claim_grant; /* a claim that was won: its key, fence and token */
+
+enum claim_code {
+	CLAIM_OK = 0,   /* the holder's verbs: it is so now */
+	CLAIM_WON,      /* CLAIM: the key is yours; do the work */
+	CLAIM_HELD,     /* CLAIM: somebody works on it; field left_ms */
+	CLAIM_DONE,     /* CLAIM: it was done before; claim_body has the result */
+	CLAIM_FAILED,   /* CLAIM: it was burned before and will never be done */
+	CLAIM_MISMATCH, /* CLAIM: the key was used for another request (fingerprints differ) */
+	CLAIM_UNKNOWN,  /* CLAIM: nobody knows whether it was done; a person must settle it */
+	CLAIM_STALE,    /* it is not yours any more; fields fence and state say whose */
+	CLAIM_NOTFOUND, /* there is no such record */
+	CLAIM_STATUS,   /* STATUS: the record is in the fields */
+	CLAIM_ITEM,     /* LIST: one record; ask claim_next for the next one */
+	CLAIM_END,      /* LIST: the page is over; field cursor when there are more */
+	CLAIM_OTHER,    /* a word that this library has never heard of: do not run */
+
+	CLAIM_E_NOMEM = -1,       /* no memory; nothing was asked */
+	CLAIM_E_INVAL = -2,       /* the request is wrong: an argument is empty, too long or out of range */
+	CLAIM_E_DENIED = -3,      /* this user may not do that */
+	CLAIM_E_UNREACHABLE = -4, /* the daemon is not there; nothing was done */
+	CLAIM_E_REFUSED = -5,     /* the daemon or its store could not do it now; nothing was done, ask again later */
+	CLAIM_E_UNCERTAIN = -6, /* no answer: it may have been done or not. A holder's verb may be repeated as it is */
+	CLAIM_E_PROTOCOL = -7,  /* the other end does not speak this protocol */
+	CLAIM_E_FORKED = -8     /* the connection belongs to the parent process */
+};
+
+/* A short text for a code; static, never NULL. */
+CLAIM_API const char *claim_strerror(int code);
+
+/*
+ * Makes a connection. The daemon is contacted by the first call, not here.
+ *   path        of the socket; NULL: $CLAIMD_SOCKET, else $XDG_RUNTIME_DIR/claimd/claimd.sock, else (and for root)
+ *               /run/claimd/claimd.sock
+ *   ns          namespace of all keys; NULL: none
+ *   timeout_ms  how long one call may take, connecting and repeating included; 1 or more
+ * CLAIM_OK; CLAIM_E_INVAL (path or ns too long or empty, timeout_ms < 1) or CLAIM_E_NOMEM, and then *out is untouched.
+ */
+CLAIM_API int claim_open(claim_conn **out, const char *path, const char *ns, int timeout_ms);
+/* Ends it. NULL is allowed. Claims that were won stay until they are settled or their lease ends. */
+CLAIM_API void claim_close(claim_conn *conn);
+/* The path of its socket. */
+CLAIM_API const char *claim_socket(const claim_conn *conn);
+/* What the last call met, in words for a person; "" when nothing went wrong. */
+CLAIM_API const char *claim_detail(const claim_conn *conn);
+
+/* What a claim may say beyond its key. Start from CLAIM_OPTIONS_INIT; what is 0 or NULL takes the daemon's default. */
+struct claim_options {
+	size_t size;       /* sizeof(struct claim_options): set by CLAIM_OPTIONS_INIT, so that the struct may grow */
+	int64_t lease_ms;  /* nobody else takes the key for so long; 1 .. 365 days */
+	int64_t ttl_ms;    /* how long a settled record suppresses; CLAIM_NEVER: for ever */
+	const char *token; /* 16 to 64 characters; NULL: the library makes one. The same on each repeat of one claim */
+	const char *fp;    /* fingerprint of the request, up to 128 characters */
+	const char *owner; /* who holds it, for people, up to 128 characters */
+	int lapse_unknown; /* not 0: when the lease lapses, nobody takes over and a person must settle it */
+};
+#define CLAIM_NEVER INT64_MAX
+#define CLAIM_OPTIONS_INIT                                              \
+	{                                                               \
+		sizeof(struct claim_options), 0, 0, NULL, NULL, NULL, 0 \
+	}
+
+/*
+ * Asks for the right to do the work of a key (1 to 1024 octets). options may be NULL.
+ * Only on CLAIM_WON *out is set; free it with claim_grant_free, which does not give the claim back.
+ */
+CLAIM_API int claim_acquire(claim_conn *conn, const void *key, size_t key_len, const struct claim_options *options,
+			    claim_grant **out);
+CLAIM_API void claim_grant_free(claim_grant *grant);
+CLAIM_API int64_t claim_grant_fence(const claim_grant *grant);
+CLAIM_API const char *claim_grant_token(const claim_grant *grant);
+
+/* The holder's verbs: CLAIM_OK, CLAIM_STALE when it is not ours any more, or an error. All may be repeated. */
+/* It happened. result NULL: none is recorded; "" with 0 is an empty one. Field kept=0: it was too big and is not kept. */
+CLAIM_API int claim_complete(claim_conn *conn, const claim_grant *grant, const void *result, size_t result_len);
+/* It will never happen: burns the key. */
+CLAIM_API int claim_fail(claim_conn *conn, const claim_grant *grant, const void *result, size_t result_len);
+/* It did not happen: somebody may try again. */
+CLAIM_API int claim_release(claim_conn *conn, const claim_grant *grant);
+/* We do not know whether it happened: the key stays shut until a person settles it. */
+CLAIM_API int claim_doubt(claim_conn *conn, const claim_grant *grant);
+/* Holds on for lease_ms from now. */
+CLAIM_API int claim_renew(claim_conn *conn, const claim_grant *grant, int64_t lease_ms);
+/* Is it still ours, and not lapsed? Field left_ms. */
+CLAIM_API int claim_check(claim_conn *conn, const claim_grant *grant);
+
+/*
+ * Any request: one line of the protocol without its LF, and a body where body is not NULL (its length is announced here, so the
+ * line has no body= of its own). Returns the code of the answer's first line; after LIST call claim_next until it is
+ * not CLAIM_ITEM.
+ */
+CLAIM_API int claim_call(claim_conn *conn, const char *line, size_t line_len, const void *body, size_t body_len);
+CLAIM_API int claim_next(claim_conn *conn);
+
+/* The last answer. */
+/* Its first word as it stood; "" when there is none. */
+CLAIM_API const char *claim_word(const claim_conn *conn);
+/* A field by its name, decoded, with a NUL behind it; NULL when it is not there. len may be NULL. */
+CLAIM_API const char *claim_field(const claim_conn *conn, const char *name, size_t *len);
+/* The field at a place, 0 and up; NULL past the end. */
+CLAIM_API const char *claim_field_at(const claim_conn *conn, size_t at, const char **name, size_t *len);
+/* A field as a number; fallback when it is missing or is none. CLAIM_NEVER for "never". */
+CLAIM_API int64_t claim_number(const claim_conn *conn, const char *name, int64_t fallback);
+/* The body; NULL when there was none, which is not the same as an empty one. */
+CLAIM_API const void *claim_body(const claim_conn *conn, size_t *len);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
