@@ -1,0 +1,316 @@
+/*
+ * check_storm.c - the judge of the storm finds each broken promise, and nothing where none is broken.
+ *
+ * Each plot is a short history in which one promise is broken, and its twin, which differs as little as it can and is fine. A
+ * promise without a plot fails the last test. Times are microseconds; leases 300 ms, ttls 60 s.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "storm/judge.h"
+
+#define EVENTS_MAX 32
+
+#define CLAIM(at, asked, token, rest) \
+	"said at=" #at " asked=" #asked " key=k verb=CLAIM token=" #token " lease=300 ttl=60000 " rest "\n"
+#define WON(at, asked, token, number) CLAIM(at, asked, token, "word=WON state=claimed left=300 shown=" #number)
+#define HELD(at, asked, number) CLAIM(at, asked, 99, "word=HELD state=claimed left=100 age=1 shown=" #number)
+#define DONE(at, asked, number, text) CLAIM(at, asked, 99, "word=DONE state=done age=1 result=" text " shown=" #number)
+#define SENT(at, call, number) "sent at=" #at " key=k ttl=60000 verb=" call " fence=" #number "\n"
+#define SAID(at, asked, call, number, answer) \
+	"said at=" #at " asked=" #asked " key=k ttl=60000 verb=" call " fence=" #number " word=" answer "\n"
+#define START(at, number) "start at=" #at " key=k fence=" #number "\n"
+
+/* A win with fence 100 at the beginning, whose lease lasts until 300500 at least; and one that was completed. */
+#define FIRST WON(1000, 500, 1, 100)
+#define COMPLETED \
+	FIRST SENT(2000, "COMPLETE", 100) SAID(4000, 3000, "COMPLETE", 100, "OK state=done left=60000 shown=100")
+#define RELEASED FIRST SENT(2000, "RELEASE", 100) SAID(4000, 3000, "RELEASE", 100, "OK state=free shown=101")
+
+static const struct plot {
+	enum invariant broken;
+	const char *bad, *fine;
+} plots[] = {
+    {BROKEN_NO_OVERLAP, FIRST WON(200000, 199000, 2, 200), FIRST WON(301000, 300600, 2, 200)},
+    {BROKEN_NO_OVERLAP, FIRST WON(200000, 199000, 2, 200), RELEASED WON(200000, 199000, 2, 200)},
+    /* The other one never heard of it. */
+    {BROKEN_NO_OVERLAP, FIRST HELD(200000, 199000, 200), FIRST HELD(302000, 301000, 200)},
+    /* Renewed in time. */
+    {BROKEN_NO_OVERLAP,
+     FIRST SAID(250000, 249000, "RENEW", 100, "OK state=claimed left=300 shown=100") WON(400000, 399000, 2, 200),
+     FIRST SAID(250000, 249000, "RENEW", 100, "OK state=claimed left=300 shown=100") WON(560000, 559000, 2, 200)},
+    /* Between the two wins there was a third whose answer came late. */
+    {BROKEN_NO_OVERLAP, FIRST WON(400000, 1500, 2, 200) WON(200000, 199000, 3, 300),
+     FIRST WON(400000, 1500, 2, 200) WON(800000, 799000, 3, 300)},
+
+    {BROKEN_SETTLED_SUPPRESSES, COMPLETED WON(400000, 399000, 2, 200), COMPLETED DONE(400000, 399000, 100, "d100")},
+    {BROKEN_SETTLED_SUPPRESSES, COMPLETED WON(400000, 399000, 2, 200), COMPLETED WON(60100000, 399000, 2, 200)},
+    /* A copy of the call that won. */
+    {BROKEN_SETTLED_SUPPRESSES, COMPLETED CLAIM(9000, 8000, 1, "word=WON state=claimed own left=290 shown=100"),
+     FIRST CLAIM(9000, 8000, 1, "word=WON state=claimed own left=290 shown=100")},
+    /* The acknowledgement came after the next win, but its fence says which was first. */
+    {BROKEN_SETTLED_SUPPRESSES,
+     FIRST SENT(2000, "COMPLETE", 100) WON(400000, 399000, 2, 200)
+	 SAID(500000, 3000, "COMPLETE", 100, "OK state=done left=60000 shown=100"),
+     FIRST SENT(2000, "COMPLETE", 100) WON(400000, 399000, 2, 200)
+	 SAID(500000, 3000, "COMPLETE", 100, "STALE state=claimed shown=200")},
+    /* A RELEASE does not open what is settled. */
+    {BROKEN_SETTLED_SUPPRESSES,
+     COMPLETED SENT(5000, "RELEASE", 100) SAID(7000, 6000, "RELEASE", 100, "OK state=done left=60000 shown=100")
+	 WON(60000, 59000, 2, 200),
+     COMPLETED SENT(5000, "RELEASE", 100) SAID(7000, 6000, "RELEASE", 100, "OK state=done left=60000 shown=100")},
+
+    {BROKEN_SETTLED_IS_FINAL, COMPLETED HELD(9000, 8000, 100), FIRST HELD(9000, 8000, 100)},
+    {BROKEN_SETTLED_IS_FINAL,
+     COMPLETED SENT(5000, "RESOLVE as=done", 100) DONE(9000, 8000, 100, "d100") DONE(19000, 18000, 100, "r100"),
+     COMPLETED SENT(5000, "RESOLVE as=done", 100) DONE(9000, 8000, 100, "d100") DONE(19000, 18000, 100, "d100")},
+    {BROKEN_SETTLED_IS_FINAL,
+     COMPLETED SENT(5000, "FAIL", 100) CLAIM(9000, 8000, 9, "word=FAILED state=failed age=1 result=f100 shown=100"),
+     FIRST SENT(5000, "FAIL", 100) CLAIM(9000, 8000, 9, "word=FAILED state=failed age=1 result=f100 shown=100")},
+
+    {BROKEN_SETTLED_AS_ASKED, FIRST DONE(9000, 8000, 100, "d100"), COMPLETED DONE(9000, 8000, 100, "d100")},
+    {BROKEN_SETTLED_AS_ASKED, COMPLETED DONE(9000, 8000, 100, "d99"), COMPLETED DONE(9000, 8000, 100, "d100")},
+    {BROKEN_SETTLED_AS_ASKED, COMPLETED DONE(9000, 8000, 100, "r100"), COMPLETED DONE(9000, 8000, 100, "d100")},
+    /* In doubt before the lease was over. */
+    {BROKEN_SETTLED_AS_ASKED,
+     CLAIM(1000, 500, 1, "unknown word=WON state=claimed left=300 shown=100")
+	 CLAIM(9000, 8000, 2, "word=UNKNOWN state=unknown shown=100"),
+     CLAIM(1000, 500, 1, "unknown word=WON state=claimed left=300 shown=100")
+	 CLAIM(400000, 8000, 2, "word=UNKNOWN state=unknown shown=100")},
+
+    {BROKEN_NO_EFFECT_AFTER, COMPLETED START(9000, 100), START(1500, 100) COMPLETED},
+    /* A late effect of a lost claim: the sink has seen a higher fence, or not. */
+    {BROKEN_NO_EFFECT_AFTER,
+     FIRST WON(400000, 399000, 2, 200) SENT(410000, "COMPLETE", 200)
+	 SAID(420000, 410000, "COMPLETE", 200, "OK state=done left=60000 shown=200") START(430000, 100),
+     FIRST WON(400000, 399000, 2, 200) START(405000, 200) SENT(410000, "COMPLETE", 200)
+	 SAID(420000, 410000, "COMPLETE", 200, "OK state=done left=60000 shown=200") START(430000, 100)},
+
+    {BROKEN_UNKNOWN_STAYS,
+     CLAIM(1000, 500, 1, "unknown word=WON state=claimed left=300 shown=100") WON(400000, 399000, 2, 200),
+     CLAIM(1000, 500, 1, "unknown word=WON state=claimed left=300 shown=100") SENT(350000, "RESOLVE as=free", 100)
+	 WON(400000, 399000, 2, 200)},
+    {BROKEN_UNKNOWN_STAYS,
+     FIRST SENT(2000, "DOUBT", 100) SAID(3000, 2000, "DOUBT", 100, "OK state=unknown shown=100")
+	 WON(400000, 399000, 2, 200),
+     FIRST SENT(2000, "DOUBT", 100) SAID(3000, 2000, "DOUBT", 100, "OK state=unknown shown=100")
+	 SENT(5000, "RELEASE", 100) WON(400000, 399000, 2, 200)},
+
+    {BROKEN_FENCES_RISE, RELEASED WON(9000, 8000, 2, 50), RELEASED WON(9000, 8000, 2, 200)},
+    {BROKEN_FENCES_RISE, RELEASED WON(9000, 8000, 2, 101), RELEASED WON(9000, 8000, 2, 102)},
+    {BROKEN_FENCES_RISE, FIRST HELD(9000, 8000, 99), FIRST HELD(9000, 8000, 100)},
+
+    {BROKEN_FENCE_ONCE, FIRST CLAIM(9000, 800, 2, "word=WON state=claimed left=300 shown=100"),
+     FIRST CLAIM(9000, 800, 1, "word=WON own state=claimed left=300 shown=100")},
+    {BROKEN_FENCE_ONCE, FIRST CLAIM(9000, 8000, 2, "word=WON own state=claimed left=290 shown=100"),
+     FIRST CLAIM(9000, 8000, 1, "word=WON own state=claimed left=290 shown=100")},
+    {BROKEN_FENCE_ONCE, CLAIM(9000, 8000, 0, "word=WON own state=claimed left=290 shown=100"),
+     CLAIM(9000, 8000, 1, "word=WON own state=claimed left=290 shown=100")},
+
+    {BROKEN_STALE_REFUSED,
+     FIRST WON(400000, 399000, 2, 200) SENT(410000, "COMPLETE", 100)
+	 SAID(430000, 420000, "COMPLETE", 100, "OK state=done left=60000 shown=200"),
+     FIRST WON(400000, 399000, 2, 200) SENT(410000, "COMPLETE", 100)
+	 SAID(430000, 420000, "COMPLETE", 100, "STALE state=claimed shown=200")},
+    {BROKEN_STALE_REFUSED, RELEASED SAID(9000, 8000, "COMPLETE", 100, "OK state=done left=60000 shown=101"),
+     RELEASED SAID(9000, 8000, "RELEASE", 100, "OK state=free shown=101")},
+
+    {BROKEN_OWNER_ACCEPTED, FIRST SAID(400000, 399000, "COMPLETE", 100, "STALE state=claimed shown=100"),
+     FIRST SAID(400000, 399000, "CHECK", 100, "STALE state=claimed shown=100")},
+    {BROKEN_OWNER_ACCEPTED, COMPLETED SAID(9000, 8000, "COMPLETE", 100, "STALE state=done shown=100"),
+     COMPLETED SAID(9000, 8000, "FAIL", 100, "STALE state=done shown=100")},
+
+    {BROKEN_RELEASE_RAISES,
+     FIRST SENT(2000, "RELEASE", 100) SAID(4000, 3000, "RELEASE", 100, "OK state=free shown=100"), RELEASED},
+
+    {BROKEN_NOTHING_LOST, FIRST SAID(400000, 399000, "COMPLETE", 100, "STALE absent"),
+     FIRST SAID(61000000, 399000, "COMPLETE", 100, "STALE absent")},
+    {BROKEN_NOTHING_LOST, COMPLETED CLAIM(400000, 399000, 2, "word=WON absent state=claimed left=300 shown=200"),
+     COMPLETED CLAIM(60100000, 60090000, 2, "word=WON absent state=claimed left=300 shown=200")},
+    {BROKEN_NOTHING_LOST, RELEASED CLAIM(400000, 399000, 2, "word=WON absent state=claimed left=300 shown=200"),
+     RELEASED CLAIM(400000, 399000, 2, "word=WON state=claimed left=300 shown=200")},
+
+    {BROKEN_LEASE_AS_ASKED, CLAIM(1000, 500, 1, "word=WON state=claimed left=1 shown=100"), FIRST},
+
+    {BROKEN_EFFECTS_GRANTED, START(2000, 100), FIRST START(2000, 100)},
+    {BROKEN_EFFECTS_GRANTED, START(900, 100) FIRST, START(1001, 100) FIRST},
+    {BROKEN_EFFECTS_GRANTED, FIRST START(2000, 100) START(2100, 100), FIRST START(2000, 100)},
+
+    {BROKEN_DOUBLES_EXPLAINED, FIRST START(2000, 100) WON(200000, 199000, 2, 200) START(201000, 200),
+     FIRST START(2000, 100) WON(400000, 399000, 2, 200) START(401000, 200)},
+
+    {BROKEN_NO_STRANGE_ERROR, FIRST CLAIM(9000, 8000, 2, "word=ERR err=internal"),
+     FIRST CLAIM(9000, 8000, 2, "word=ERR err=timeout")},
+    {BROKEN_NO_STRANGE_ERROR, FIRST CLAIM(9000, 8000, 2, "word=ERR err=store"),
+     FIRST CLAIM(9000, 8000, 2, "word=ERR err=store safe")},
+    {BROKEN_NO_STRANGE_ERROR, RELEASED CLAIM(9000, 8000, 2, "word=ERR err=badopt"),
+     RELEASED CLAIM(9000, 8000, 1, "word=ERR err=badopt")},
+    {BROKEN_NO_STRANGE_ERROR, FIRST CLAIM(9000, 8000, 1, "word=ERR err=badopt"),
+     RELEASED CLAIM(9000, 8000, 1, "word=ERR err=badopt")},
+
+    {BROKEN_KEYS_END, FIRST "audit at=500000\n", FIRST "audit at=500000\n" WON(600000, 590000, 2, 200)},
+    {BROKEN_KEYS_END, FIRST "audit at=200000\n" HELD(300000, 290000, 100),
+     COMPLETED "audit at=200000\n" DONE(300000, 290000, 100, "d100")},
+};
+
+#define PLOTS ((int)(sizeof plots / sizeof plots[0]))
+
+static void judge(const char *history, struct judgement *out)
+{
+	static struct event events[EVENTS_MAX];
+	size_t count = 0;
+
+	while (*history != '\0') {
+		size_t len = strcspn(history, "\n");
+		char line[512];
+		int n = snprintf(line, sizeof line, "%.*s whole", (int)len, history);
+
+		ck_assert_uint_lt(count, EVENTS_MAX);
+		ck_assert_msg(journal_parse(line, (size_t)n, &events[count]), "cannot read %.*s", (int)len, history);
+		count++;
+		history += len + 1;
+	}
+	ck_assert(judge_history(events, count, out));
+}
+
+START_TEST(each_broken_promise_is_found)
+{
+	const struct plot *plot = &plots[_i];
+	struct judgement found;
+
+	judge(plot->bad, &found);
+	ck_assert_msg(found.broken[plot->broken] > 0, "%s is not found in\n%s", invariant_name(plot->broken),
+		      plot->bad);
+	ck_assert_str_ne(found.example[plot->broken], "");
+}
+END_TEST
+
+START_TEST(what_is_fine_is_not_found)
+{
+	const struct plot *plot = &plots[_i];
+	struct judgement found;
+
+	judge(plot->fine, &found);
+	for (int i = 0; i < INVARIANT__COUNT; i++)
+		ck_assert_msg(found.broken[i] == 0, "%s (%s) is found in\n%s", invariant_name((enum invariant)i),
+			      found.example[i], plot->fine);
+}
+END_TEST
+
+START_TEST(each_promise_has_a_plot)
+{
+	for (int i = 0; i < INVARIANT__COUNT; i++) {
+		int there = 0;
+
+		for (int plot = 0; plot < PLOTS; plot++)
+			there += plots[plot].broken == (enum invariant)i;
+		ck_assert_msg(there > 0, "%s has none", invariant_name((enum invariant)i));
+	}
+}
+END_TEST
+
+START_TEST(what_happened_is_counted)
+{
+	struct judgement found;
+
+	judge(WON(1000, 500, 1, 50) START(2000, 50) WON(400000, 399000, 2, 100) WON(800000, 799000, 3, 200)
+		  START(801000, 200) START(802000, 100) SENT(803000, "RELEASE", 200) WON(820000, 810000, 4, 300)
+		      START(821000, 300) SENT(822000, "COMPLETE", 300)
+			  SAID(823000, 822000, "COMPLETE", 300, "OK state=done left=60000 shown=300")
+			      SAID(824000, 823500, "COMPLETE", 200, "STALE state=done shown=300")
+				  DONE(826000, 825000, 300, "d300"),
+	      &found);
+	ck_assert_int_eq(found.keys, 1);
+	ck_assert_int_eq(found.wins, 4);
+	ck_assert_int_eq(found.again[REASON_LAPSED], 2);
+	ck_assert_int_eq(found.again[REASON_RELEASED], 1);
+	ck_assert_int_eq(found.doubled[REASON_LAPSED], 1);
+	ck_assert_int_eq(found.doubled[REASON_RELEASED], 1);
+	ck_assert_int_eq(found.effects, 3);
+	ck_assert_int_eq(found.fenced_out, 1);
+	ck_assert_int_eq(found.stale, 1);
+	ck_assert_int_eq(found.suppressed, 1);
+	ck_assert_int_eq(found.settled, 1);
+}
+END_TEST
+
+/* ---- the journal ---- */
+
+static void write_event(int fd, int64_t fence)
+{
+	struct event event = {.what = HAPPENED_SAID,
+			      .key = "k",
+			      .verb = VERB_COMPLETE,
+			      .fence = fence,
+			      .at_us = 5,
+			      .asked_us = 3,
+			      .pid = 7,
+			      .ttl_ms = 60000,
+			      .token = 11,
+			      .word = WORD_OK,
+			      .shown = fence,
+			      .state = STATE_DONE,
+			      .left_ms = 0,
+			      .age_ms = -1,
+			      .result = "d1"};
+
+	ck_assert(journal_write(fd, &event));
+}
+
+START_TEST(a_part_of_a_line_spoils_no_other)
+{
+	static struct journal journal;
+	char path[] = "/tmp/check_storm.XXXXXX";
+	struct event event;
+	int fd = mkstemp(path);
+
+	ck_assert_int_ge(fd, 0);
+	write_event(fd, 1);
+	ck_assert_int_eq(write(fd, "\nsaid at=9 verb=CLAIM key=k word=WON shown=77", 45), 45);
+	write_event(fd, 2);
+	ck_assert(journal_open(&journal, path));
+	unlink(path);
+	for (int64_t fence = 1; fence <= 2; fence++) {
+		ck_assert(journal_read(&journal, &event));
+		ck_assert_int_eq(event.fence, fence);
+	}
+	ck_assert(!journal_read(&journal, &event));
+	ck_assert_int_eq(journal.torn, 1);
+	/* And it goes on with what is written later. */
+	write_event(fd, 3);
+	ck_assert(journal_read(&journal, &event));
+	ck_assert_int_eq(event.fence, 3);
+	ck_assert_int_eq(event.shown, 3);
+	ck_assert_int_eq(event.verb, VERB_COMPLETE);
+	ck_assert_int_eq(event.state, STATE_DONE);
+	ck_assert_int_eq(event.left_ms, 0);
+	ck_assert_int_eq(event.age_ms, -1);
+	ck_assert_int_eq(event.token, 11);
+	ck_assert_str_eq(event.result, "d1");
+	journal_close(&journal);
+	close(fd);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("storm");
+	TCase *tcase = tcase_create("judge");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_loop_test(tcase, each_broken_promise_is_found, 0, PLOTS);
+	tcase_add_loop_test(tcase, what_is_fine_is_not_found, 0, PLOTS);
+	tcase_add_test(tcase, each_promise_has_a_plot);
+	tcase_add_test(tcase, what_happened_is_counted);
+	tcase_add_test(tcase, a_part_of_a_line_spoils_no_other);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? 0 : 1;
+}
