@@ -17,29 +17,27 @@ faults=0
 
 fault()
 {
-	printf 'layers: %s\n' "$*"
+	printf 'layers: %s\n' "$*" >&2
 	faults=$((faults + 1))
 }
 
-# All that a file includes, one path a line, as seen from the root, without "x/../". A missing header is no
-# fault here: it may be generated, or of a library that is not installed.
+# All that a file includes, in lines "FILE INCLUDED", as seen from the root, without "x/../". A missing header is no fault
+# here: it may be generated, or of a library that is not installed.
 includes_of()
 {
 	# shellcheck disable=SC2086 # flags is a list of words
 	$CC $flags -M -MG -I. "$1" 2>/dev/null | sed 's/\\$//' | tr -s ' ' '\n' |
-		sed -e '/^$/d' -e '/:$/d' -e ':a' -e 's,[^/.][^/]*/\.\./,,' -e 'ta'
+		sed -e '/^$/d' -e '/:$/d' -e ':a' -e 's,[^/.][^/]*/\.\./,,' -e 'ta' -e "s,^,$1 ,"
 }
 
 # may_not FILES REGEX WHY: no file whose path matches FILES includes a path that matches REGEX.
 may_not()
 {
-	for file in $sources; do
-		printf '%s\n' "$file" | grep -Eq "$1" || continue
-		checks=$((checks + 1))
-		if bad=$(grep -E "$2" "$scratch/$(printf '%s' "$file" | tr / +)"); then
-			fault "$file includes $(printf '%s' "$bad" | tr '\n' ' '): $3"
-		fi
-	done
+	checks=$((checks + $(printf '%s\n' "$sources" | grep -Ec "$1")))
+	awk -v files="$1" -v bad="$2" '$1 ~ files && $2 ~ bad && $1 != $2 { print $1 " includes " $2 }' "$scratch/table" >"$scratch/bad"
+	while IFS= read -r found; do
+		fault "$found: $3"
+	done <"$scratch/bad"
 }
 
 scratch=$(mktemp -d)
@@ -47,21 +45,22 @@ trap 'rm -rf "$scratch"' EXIT
 sources=$(find proto server client -name '*.[ch]' | sort)
 [ -n "$sources" ] || { echo "layers: no sources in $root"; exit 1; }
 for file in $sources; do
-	includes_of "$file" >"$scratch/$(printf '%s' "$file" | tr / +)"
 	checks=$((checks + 1))
-	[ -s "$scratch/$(printf '%s' "$file" | tr / +)" ] || fault "$file: the compiler cannot read it"
-done
+	includes_of "$file" >"$scratch/one"
+	[ -s "$scratch/one" ] || fault "$file: the compiler cannot read it"
+	cat "$scratch/one"
+done >"$scratch/table"
 
 may_not '^proto/' '^(server|client|tests|contrib)/' 'proto is under everything and knows nothing of it'
-may_not '^proto/' "(^|/)($libraries)[^/]*\.h\$" 'proto needs no library'
+may_not '^proto/' "(^|/)($libraries)[^/]*[.]h\$" 'proto needs no library'
 may_not '^client/' '^(server|tests|contrib)/' 'the client knows the protocol only'
-may_not '^client/' '(^|/)(uv|sqlite3)\.h$' 'the library brings no event loop and no database along'
+may_not '^client/' '(^|/)(uv|sqlite3)[.]h$' 'the library brings no event loop and no database along'
 may_not '^server/' '^(client|tests|contrib)/' 'the daemon does not know its clients'
-may_not '^server/(record|op|engine)\.[ch]$' "(^|/)($libraries)\.h\$" 'the table and the engine run on plain numbers'
-may_not '^server/(record|op|engine)\.[ch]$' '^server/(stores/|conn|dispatch|listener|server)' 'the engine knows no sockets and no stores'
-may_not '^server/record\.[ch]$' '^server/(op|engine)' 'the table is pure'
-may_not '^server/stores/' '^server/(conn|dispatch|listener|server|engine)\.h$' 'a store knows ops, not who asked'
-may_not '^server/([^/]*|stores/(store|memory)[^/]*)\.[ch]$' '(^|/)sqlite3\.h$' 'a library is talked to in the files of its own store'
+may_not '^server/(record|op|engine)[.][ch]$' "(^|/)($libraries)[.]h\$" 'the table and the engine run on plain numbers'
+may_not '^server/(record|op|engine)[.][ch]$' '^server/(stores/|conn|dispatch|listener|server)' 'the engine knows no sockets and no stores'
+may_not '^server/record[.][ch]$' '^server/(op|engine)' 'the table is pure'
+may_not '^server/stores/' '^server/(conn|dispatch|listener|server|engine)[.]h$' 'a store knows ops, not who asked'
+may_not '^server/([^/]*|stores/(store|memory)[^/]*)[.][ch]$' '(^|/)sqlite3[.]h$' 'a library is talked to in the files of its own store'
 
 for file in $sources; do
 	case $file in *.c) continue ;; esac

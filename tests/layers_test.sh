@@ -15,7 +15,7 @@ finds()
 	(cd "$here/.." && cp -R proto server client tests contrib "$tmp/tree")
 	[ -f "$tmp/tree/$2" ] || { echo "layers_test: no $2 to plant in"; failed=$((failed + 1)); return; }
 	printf '%b\n' "$3" >>"$tmp/tree/$2"
-	if "$here/$1" "$tmp/tree" >"$tmp/out" || ! grep -q ": $2" "$tmp/out"; then
+	if "$here/$1" "$tmp/tree" >"$tmp/out" 2>&1 || ! grep -q ": $2" "$tmp/out"; then
 		echo "layers_test: $1 did not find this in $2: $3"
 		failed=$((failed + 1))
 	else
