@@ -17,6 +17,14 @@
 
 /* ---- text ---- */
 
+/* "3m12s"; the second unit is left out when there is none of it. */
+static void two_units(struct duration_text *out, int64_t n, int64_t small, const char *units)
+{
+	int len = snprintf(out->text, sizeof(out->text), "%" PRId64 "%c", n / small, units[0]);
+	if (n % small != 0)
+		snprintf(out->text + len, sizeof(out->text) - (size_t)len, "%" PRId64 "%c", n % small, units[1]);
+}
+
 struct duration_text show_duration(int64_t ms)
 {
 	struct duration_text out;
@@ -25,14 +33,16 @@ struct duration_text show_duration(int64_t ms)
 		snprintf(out.text, sizeof(out.text), "never");
 	else if (ms < 1000)
 		snprintf(out.text, sizeof(out.text), "%" PRId64 "ms", ms);
-	else if (s < 60)
+	else if (s < 60 && ms % 1000 >= 100)
 		snprintf(out.text, sizeof(out.text), "%" PRId64 ".%" PRId64 "s", s, ms % 1000 / 100);
+	else if (s < 60)
+		snprintf(out.text, sizeof(out.text), "%" PRId64 "s", s);
 	else if (s < 3600)
-		snprintf(out.text, sizeof(out.text), "%" PRId64 "m%" PRId64 "s", s / 60, s % 60);
+		two_units(&out, s, 60, "ms");
 	else if (s < 86400)
-		snprintf(out.text, sizeof(out.text), "%" PRId64 "h%" PRId64 "m", s / 3600, s / 60 % 60);
+		two_units(&out, s / 60, 60, "hm");
 	else
-		snprintf(out.text, sizeof(out.text), "%" PRId64 "d%" PRId64 "h", s / 86400, s / 3600 % 24);
+		two_units(&out, s / 3600, 24, "dh");
 	return out;
 }
 
@@ -169,7 +179,7 @@ void show_item(const claim_conn *conn)
 	struct slice key;
 	bool lapsed = claim_number(conn, "lapsed", 0) != 0 && strcmp(claim_field(conn, "state", NULL), "claimed") == 0;
 	if (lapsed)
-		printf("%-8s  ", "lapsed");
+		printf("%-8s  ", "lapsed"); /* the word that --state knows */
 	else
 		show_column(conn, "state", 8);
 	show_column(conn, "fence", 16);

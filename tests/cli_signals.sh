@@ -1,0 +1,212 @@
+#!/bin/sh
+# cli_signals.sh - signals to `claim run` at each moment: before the daemon is there, before the win, while the command runs, while
+# it is settled; and what becomes of the processes that the command leaves behind.
+# shellcheck disable=SC2016 # the commands that are run expand their own variables
+# shellcheck source=tests/cli_lib.sh
+. "$(dirname "$0")/cli_lib.sh"
+
+# peer: starts a scripted daemon; its script comes from standard input.
+peer()
+{
+	cat >"$dir/script"
+	rm -f "$CLAIMD_SOCKET"
+	"$bin/tests/fakepeer" "$CLAIMD_SOCKET" <"$dir/script" >"$dir/peer" 2>"$dir/peer.err" &
+	peer=$!
+	pids="$pids $peer"
+	until_ok 'the peer listens' test -S "$CLAIMD_SOCKET"
+}
+
+peer_ok()
+{
+	ends "$1: the daemon heard what it should" 0 "$peer"
+	cat "$dir/peer.err"
+}
+
+# start COMMAND...: in the background, as $run. `env` takes care that a script's background jobs do not ignore INT and QUIT.
+start()
+{
+	"$bin/tests/pty" --signals "$@" >"$dir/out" 2>"$dir/err" &
+	run=$!
+	pids="$pids $run"
+}
+
+before_the_daemon()
+{
+	for signal in TERM:143 INT:130 HUP:129 QUIT:131; do
+		rm -f "$CLAIMD_SOCKET"
+		start "$claim" run key -- touch "$dir/ran"
+		until_ok 'it waits' grep -q '^SigBlk:.*[1-9a-f]' "/proc/$run/status"
+		kill -"${signal%:*}" "$run"
+		ends "${signal%:*} before there is a daemon" "${signal#*:}" "$run"
+		same 'nothing ran' no "$(test -e "$dir/ran" && echo yes || echo no)"
+	done
+}
+
+# The stop comes while the CLAIM is under way, and then the win: it is given back.
+before_the_win()
+{
+	for signal in TERM:143 INT:130 HUP:129 QUIT:131; do
+		rm -f "$dir/asked" "$dir/go"
+		peer <<-END
+			accept
+			hello
+			want CLAIM key lease=30000ms token=* owner=* lapse=reclaim
+			touch $dir/asked
+			wait $dir/go
+			say WON fence=77 lease_ms=30000 attempts=1 was=new
+			want RELEASE key fence=77 token=*
+			say OK state=free fence=78
+			eof
+		END
+		start "$claim" run --report "$dir/report" key -- touch "$dir/ran"
+		until_ok 'it asks' test -e "$dir/asked"
+		kill -"${signal%:*}" "$run"
+		touch "$dir/go"
+		ends "${signal%:*} before the win" "${signal#*:}" "$run"
+		same 'nothing ran' no "$(test -e "$dir/ran" && echo yes || echo no)"
+		same 'the report' "STOPPED exit=${signal#*:}" "$(cat "$dir/report")"
+		peer_ok "${signal%:*} before the win"
+	done
+}
+
+# There is no answer, and none comes: it ends all the same.
+before_no_win()
+{
+	rm -f "$dir/asked"
+	peer <<-END
+		accept
+		hello
+		want CLAIM key *
+		touch $dir/asked
+		eof
+	END
+	start "$claim" run key -- touch "$dir/ran"
+	until_ok 'it asks' test -e "$dir/asked"
+	kill -TERM "$run"
+	ends 'TERM and no answer' 143 "$run"
+	same 'nothing ran' no "$(test -e "$dir/ran" && echo yes || echo no)"
+	holds 'it says what may be' "$(cat "$dir/err")" '*held until its lease ends*'
+	peer_ok 'TERM and no answer'
+}
+
+# USR1 is no stop: the command gets it once it is there, as if it had been there.
+usr1_before_the_win()
+{
+	rm -f "$dir/asked" "$dir/go"
+	peer <<-END
+		accept
+		hello
+		want CLAIM key *
+		touch $dir/asked
+		wait $dir/go
+		say WON fence=77 lease_ms=30000 attempts=1 was=new
+		want RELEASE key fence=77 token=*
+		say OK state=free fence=78
+		eof
+	END
+	start "$claim" run key -- sleep 100
+	until_ok 'it asks' test -e "$dir/asked"
+	kill -USR1 "$run"
+	touch "$dir/go"
+	ends 'USR1 before the win' 138 "$run"
+	peer_ok 'USR1 before the win'
+}
+
+# The effect has happened and the daemon does not answer: a stop shortens the wait, and the status is that of the command.
+while_settling()
+{
+	rm -f "$dir/asked"
+	peer <<-END
+		accept
+		hello
+		want CLAIM key *
+		say WON fence=77 lease_ms=30000 attempts=1 was=new
+		want COMPLETE key fence=77 token=* body=19
+		touch $dir/asked
+		eof
+	END
+	start "$claim" run key -- true
+	until_ok 'it settles' test -e "$dir/asked"
+	kill -TERM "$run"
+	ends 'TERM while it settles' 0 "$run"
+	holds 'it is said loudly' "$(cat "$dir/err")" '*NOT RECORDED*'
+	peer_ok 'TERM while it settles'
+}
+
+# Each signal reaches the command and what it started.
+while_running()
+{
+	for signal in TERM INT HUP QUIT USR1 USR2; do
+		rm -f "$dir/ready" "$dir/got"
+		start "$claim" run "fwd-$signal" -- sh -c '
+			trap "echo $1 >$2/got; exit 7" "$1"
+			touch "$2/ready"
+			while :; do sleep 0.02; done' sh "$signal" "$dir"
+		until_ok 'it runs' test -e "$dir/ready"
+		kill -"$signal" "$run"
+		ends "$signal: the code of the command" 7 "$run"
+		same "$signal is forwarded" "$signal" "$(cat "$dir/got")"
+	done
+	rm -f "$dir/pid"
+	start "$claim" run group -- sh -c 'sh -c "echo \$\$ >$1/pid; exec sleep 100"; exit 9' sh "$dir"
+	until_ok 'it runs' test -s "$dir/pid"
+	kill -TERM "$run"
+	ends 'the whole group gets it' 143 "$run"
+	until_ok 'the process of the command is gone' gone "$(cat "$dir/pid")"
+	same 'it is given back' free "$(state group)"
+	rm -f "$dir/ready"
+	start "$claim" run term-unknown --lapse unknown -- sh -c 'trap "exit 3" TERM; touch "$1/ready"; while :; do sleep 0.02; done' sh "$dir"
+	until_ok 'it runs' test -e "$dir/ready"
+	kill -TERM "$run"
+	ends 'told to end, under lapse=unknown' 3 "$run"
+	same 'nobody knows how far it got' unknown "$(state term-unknown)"
+}
+
+# What the caller ignores stays ignored; what it did to SIGCHLD does not matter.
+inherited()
+{
+	rm -f "$dir/pid" "$dir/go"
+	sh -c 'trap "" HUP; exec "$@"' sh "$claim" run nohup -- sh -c 'echo $PPID >"$1/pid"; while [ ! -e "$1/go" ]; do sleep 0.02; done' sh "$dir" &
+	run=$!
+	pids="$pids $run"
+	until_ok 'it runs' test -s "$dir/pid"
+	kill -HUP "$run"
+	touch "$dir/go"
+	ends 'nohup' 0 "$run"
+	exits 'SIGCHLD ignored by the caller' 5 "$bin/tests/pty" --signals --ignore-chld "$claim" run chld -- sh -c 'exit 5'
+	exits 'SIGPIPE is as it was' 141 "$bin/tests/pty" --signals "$claim" run pipe -- sh -c 'kill -PIPE $$'
+}
+
+left_behind()
+{
+	exits 'fails and leaves a process behind' 3 "$claim" run left -- sh -c 'sleep 100 & echo $! >"$1/pid"; exit 3' sh "$dir"
+	same 'it is gone before the key is free' yes "$(gone "$(cat "$dir/pid")" && echo yes || echo no)"
+	exits 'dies and leaves a process behind' 137 "$claim" run left2 -- sh -c 'sleep 100 & echo $! >"$1/pid"; kill -KILL $$' sh "$dir"
+	same 'it is gone, too' yes "$(gone "$(cat "$dir/pid")" && echo yes || echo no)"
+	exits 'succeeds and leaves a process behind' 0 "$claim" run left3 -- sh -c 'sleep 100 & echo $! >"$1/pid"' sh "$dir"
+	same 'which may stay' no "$(gone "$(cat "$dir/pid")" && echo yes || echo no)"
+	kill -KILL "$(cat "$dir/pid")"
+}
+
+wrapper_dies()
+{
+	rm -f "$dir/pid"
+	start "$claim" run orphan --lease 1s -- sh -c 'echo $$ >"$1/pid"; exec sleep 100' sh "$dir"
+	until_ok 'it runs' test -s "$dir/pid"
+	kill -KILL "$run"
+	until_ok 'the command does not outlive its wrapper' gone "$(cat "$dir/pid")"
+	until_ok 'and the key heals' "$claim" run orphan -- true
+}
+
+before_the_daemon
+before_the_win
+before_no_win
+usr1_before_the_win
+while_settling
+rm -f "$CLAIMD_SOCKET"
+daemon_start memory:
+while_running
+inherited
+left_behind
+wrapper_dies
+finish
