@@ -95,15 +95,8 @@ END_TEST
 /* Prefixes at the end of all octets, and keys of every octet. */
 START_TEST(prefixes_of_high_octets)
 {
-	static const char *const keys[] = {"\x01",
-					   "a\xff",
-					   "a\xff\xff",
-					   "a\xff\xff"
-					   "b",
-					   "b",
-					   "\xff",
-					   "\xff\xff",
-					   "\xff\xff\x01"};
+	static const char *const keys[] = {"\x01", "a\xff", "a\xff\xff", "a\xff\xff\x62",
+					   "b",    "\xff",  "\xff\xff",  "\xff\xff\x01"};
 	static const struct {
 		const char *prefix;
 		size_t count;
