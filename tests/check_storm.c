@@ -74,6 +74,10 @@ static const struct plot {
     {BROKEN_SETTLED_AS_ASKED, FIRST DONE(9000, 8000, 100, "d100"), COMPLETED DONE(9000, 8000, 100, "d100")},
     {BROKEN_SETTLED_AS_ASKED, COMPLETED DONE(9000, 8000, 100, "d99"), COMPLETED DONE(9000, 8000, 100, "d100")},
     {BROKEN_SETTLED_AS_ASKED, COMPLETED DONE(9000, 8000, 100, "r100"), COMPLETED DONE(9000, 8000, 100, "d100")},
+    /* Not taken over, in spite of the answer. */
+    {BROKEN_SETTLED_AS_ASKED,
+     FIRST SENT(2000, "DOUBT", 100) SAID(4000, 3000, "DOUBT", 100, "OK state=claimed shown=100"),
+     FIRST SENT(2000, "DOUBT", 100) SAID(4000, 3000, "DOUBT", 100, "OK state=unknown shown=100")},
     /* In doubt before the lease was over. */
     {BROKEN_SETTLED_AS_ASKED,
      CLAIM(1000, 500, 1, "unknown word=WON state=claimed left=300 shown=100")

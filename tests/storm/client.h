@@ -3,10 +3,13 @@
  * written down.
  *
  * It keeps the rules of the protocol for clients: a deadline on each reply, after which the connection is closed, and
- * a repeated CLAIM has the token of the first.
+ * a repeated CLAIM has the token of the first. What is acknowledged must be there after a kill of the daemon, so the
+ * best moment to kill it is when the acknowledgement has just come.
  */
 #ifndef CLAIMD_TESTS_STORM_CLIENT_H
 #define CLAIMD_TESTS_STORM_CLIENT_H
+
+#include <stdatomic.h>
 
 #include "../spawn.h"
 #include "journal.h"
@@ -18,7 +21,8 @@ struct client {
 	unsigned daemons;
 	int sink; /* where everything is written down */
 	uint64_t dice;
-	int fd; /* -1: no connection */
+	atomic_llong *kills; /* of daemons, at the moment when something was acknowledged; NULL: it kills none */
+	int fd;              /* -1: no connection */
 	size_t begin, end;
 	char in[1 << 16];
 };

@@ -227,6 +227,22 @@ static void judge_claim(struct scene *scene, const struct known *known, const st
 	}
 }
 
+/* OK: the record is as it was asked to be, or was settled before. */
+static bool fits_call(const struct event *e)
+{
+	if (e->verb == VERB_COMPLETE)
+		return e->state == STATE_DONE;
+	if (e->verb == VERB_FAIL)
+		return e->state == STATE_FAILED;
+	if (e->verb == VERB_RELEASE)
+		return e->state == STATE_FREE || is_settled(e->state);
+	if (e->verb == VERB_DOUBT)
+		return e->state == STATE_UNKNOWN || is_settled(e->state);
+	if (e->verb == VERB_RESOLVE)
+		return e->state == e->as;
+	return e->state == STATE_CLAIMED;
+}
+
 /* STALE although the fence is the record's. */
 static bool may_be_stale(const struct event *e)
 {
@@ -247,6 +263,8 @@ static void judge_settlement(struct scene *scene, const struct known *known, con
 
 	if (e->word == WORD_OK && known->fence > highest)
 		broken(scene, BROKEN_STALE_REFUSED, e, "a higher fence was known");
+	if (e->word == WORD_OK && !fits_call(e))
+		broken(scene, BROKEN_SETTLED_AS_ASKED, e, "this is not what was asked for");
 	if (e->word == WORD_OK && e->state == STATE_FREE && e->shown != e->fence + 1)
 		broken(scene, BROKEN_RELEASE_RAISES, e, "not the next fence");
 	if (e->word == WORD_STALE && e->shown == e->fence && !may_be_stale(e))

@@ -44,12 +44,19 @@ struct driver {
 	int64_t births;
 	struct client client; /* dice, and the audit */
 	int64_t worker_kills, worker_deaths, daemon_kills, daemon_stops, daemon_faults;
+	int64_t kills_seen; /* of daemons by workers */
 };
 
 static void give_up(const char *what)
 {
 	fprintf(stderr, "storm: %s: %s\n", what, strerror(errno));
 	exit(2);
+}
+
+/* Then it is not killed. */
+static bool forgets(const struct driver *d)
+{
+	return strcmp(d->store, "memory:") == 0;
 }
 
 /* ---- processes ---- */
@@ -72,10 +79,13 @@ static void seat_run(struct driver *d, int seat)
 	if (sink < 0)
 		give_up(d->sink);
 	client_init(&d->client, d->daemon, (unsigned)d->options.daemons, sink, seed);
-	if (seat == d->options.workers)
+	if (seat == d->options.workers) {
 		resolver_run(d->storm, &d->client, d->sink);
-	else
-		worker_run(d->storm, &d->client, seat);
+		return;
+	}
+	if (!forgets(d))
+		d->client.kills = &d->storm->kills;
+	worker_run(d->storm, &d->client, seat);
 }
 
 /* The resolver has the seat behind the workers'. */
@@ -126,9 +136,13 @@ static void daemon_look(struct driver *d, int64_t i)
 	}
 	if (spawn_alive(&d->daemon[i]))
 		return;
-	fprintf(stderr, "storm: a daemon ended by itself with status %d; see %s\n", d->daemon[i].answered,
-		d->daemon[i].log);
-	d->daemon_faults++;
+	if (d->daemon[i].answered == 128 + SIGKILL && d->kills_seen < atomic_load(&d->storm->kills)) {
+		d->kills_seen++;
+	} else {
+		fprintf(stderr, "storm: a daemon ended by itself with status %d; see %s\n", d->daemon[i].answered,
+			d->daemon[i].log);
+		d->daemon_faults++;
+	}
 	daemon_start(d, i);
 }
 
@@ -136,7 +150,7 @@ static void daemon_strike(struct driver *d)
 {
 	int64_t i = client_dice(&d->client, d->options.daemons);
 
-	if (client_chance(&d->client, 65) && strcmp(d->store, "memory:") != 0) {
+	if (client_chance(&d->client, 65) && !forgets(d)) {
 		spawn_stop(&d->daemon[i], SIGKILL);
 		d->daemon_kills++;
 		daemon_start(d, i);
@@ -180,27 +194,47 @@ static void rage(struct driver *d)
 	}
 }
 
+static void workers_end(struct driver *d)
+{
+	long long deadline_ms = wait_now_ms() + END_WAIT_MS;
+	bool busy = true;
+
+	while (busy && wait_moment(deadline_ms)) {
+		busy = false;
+		for (int seat = 0; seat < d->options.workers; seat++)
+			busy |= seat_look(d, seat);
+		for (int64_t i = 0; i < d->options.daemons; i++)
+			daemon_look(d, i);
+	}
+	for (int seat = 0; seat < d->options.workers; seat++)
+		if (d->seat[seat] > 0)
+			kill(d->seat[seat], SIGKILL);
+}
+
+/* A worker may have killed one with its last breath. */
+static void daemons_stand(struct driver *d)
+{
+	long long deadline_ms = wait_now_ms() + END_WAIT_MS;
+
+	for (int64_t i = 0; i < d->options.daemons; i++) {
+		do
+			daemon_look(d, i);
+		while (strncmp(wire_ask_once(&d->daemon[i], "PING"), "OK", 2) != 0 && wait_moment(deadline_ms));
+	}
+}
+
 /* Workers end, daemons go on, and every key is asked for. */
 static void calm(struct driver *d)
 {
-	long long deadline_ms = wait_now_ms() + END_WAIT_MS;
 	struct event audit = {.what = HAPPENED_AUDIT, .left_ms = -1, .age_ms = -1};
-	bool busy = true;
 	int resolver = (int)d->options.workers;
+	long long deadline_ms;
 
+	atomic_store(&d->storm->phase, PHASE_AUDIT);
+	workers_end(d);
 	for (int64_t i = 0; i < d->options.daemons; i++)
 		kill(d->daemon[i].pid, SIGCONT);
-	atomic_store(&d->storm->phase, PHASE_AUDIT);
-	while (busy) {
-		busy = false;
-		for (int seat = 0; seat < resolver; seat++)
-			busy |= seat_look(d, seat);
-		if (!wait_moment(deadline_ms))
-			break;
-	}
-	for (int seat = 0; seat < resolver; seat++)
-		if (d->seat[seat] > 0)
-			kill(d->seat[seat], SIGKILL);
+	daemons_stand(d);
 	if (!seat_look(d, resolver))
 		seat_fill(d, resolver);
 	audit.at_us = journal_now_us();
@@ -210,7 +244,8 @@ static void calm(struct driver *d)
 	if (!audit_run(d->storm, &d->client))
 		fprintf(stderr, "storm: the audit could not be ended\n");
 	atomic_store(&d->storm->phase, PHASE_OVER);
-	while (seat_look(d, resolver) && wait_moment(deadline_ms + END_WAIT_MS))
+	deadline_ms = wait_now_ms() + END_WAIT_MS;
+	while (seat_look(d, resolver) && wait_moment(deadline_ms))
 		;
 	for (int64_t i = 0; i < d->options.daemons; i++)
 		daemon_look(d, i);
@@ -290,7 +325,7 @@ static void print_invariants(const struct judgement *j, struct score *score)
 /* A quiet day proves nothing. */
 static bool was_storm(const struct driver *d, const struct judgement *j)
 {
-	bool of_daemons = d->daemon_stops > 0 && (d->daemon_kills > 0 || strcmp(d->store, "memory:") == 0);
+	bool of_daemons = d->daemon_stops > 0 && (forgets(d) || (d->daemon_kills > 0 && d->kills_seen > 0));
 
 	return of_daemons && d->worker_kills > 0 && d->worker_deaths > d->worker_kills && j->wins > 0 &&
 	       j->reaffirmed > 0 && j->suppressed > 0 && j->held > 0 && j->stale > 0 && j->fenced_out > 0 &&
@@ -382,9 +417,10 @@ static bool run(const struct options *options)
 	fflush(stdout);
 	rage(&driver);
 	calm(&driver);
-	printf("killed: %lld workers by us, %lld at a place of their choice, %lld daemons; stopped: %lld daemons\n",
+	printf("killed: %lld workers by us, %lld at a place of their choice, %lld daemons by us, %lld by workers; "
+	       "stopped: %lld daemons\n",
 	       N(driver.worker_kills), N(driver.worker_deaths - driver.worker_kills), N(driver.daemon_kills),
-	       N(driver.daemon_stops));
+	       N(driver.kills_seen), N(driver.daemon_stops));
 	fine = judge(&driver, driver.sink);
 	tear_down(&driver, fine);
 	return fine;

@@ -6,7 +6,8 @@
  * say that it was done when it was not. That the sink refuses an effect with a lower fence than it has seen is left to the judge,
  * who reads the effects in the order in which the sink has them.
  *
- * Results are made of a letter and the fence ("d" COMPLETE, "f" FAIL, "r" RESOLVE), so that the judge knows what each may be.
+ * Results are made of a letter and the fence ("d" COMPLETE, "f" FAIL, "r" RESOLVE), so that the judge knows what each may be. A
+ * COMPLETE after an acknowledged settlement says "x", which must never be told to anybody.
  */
 #include "worker.h"
 
@@ -27,6 +28,7 @@ struct worker {
 	int seat;
 	struct event claim; /* the call that won, as it was sent */
 	int64_t fence;
+	bool over; /* its settlement was acknowledged */
 };
 
 void key_name(struct event *ask, unsigned slot, unsigned generation)
@@ -75,7 +77,7 @@ static struct event holders_call(const struct worker *w, enum verb verb)
 	if (verb == VERB_RENEW)
 		ask.lease_ms = w->claim.lease_ms;
 	if (verb == VERB_COMPLETE)
-		snprintf(ask.result, sizeof ask.result, "d%lld", (long long)w->fence);
+		snprintf(ask.result, sizeof ask.result, "%c%lld", w->over ? 'x' : 'd', (long long)w->fence);
 	if (verb == VERB_FAIL)
 		snprintf(ask.result, sizeof ask.result, "f%lld", (long long)w->fence);
 	return ask;
@@ -110,6 +112,7 @@ static void late_claim(struct worker *w)
 
 static void after_complete(struct worker *w)
 {
+	w->over = true;
 	if (chance(w, 5))
 		settle(w, VERB_COMPLETE);
 	if (chance(w, 5))
@@ -120,6 +123,7 @@ static void after_complete(struct worker *w)
 
 static void after_release(struct worker *w)
 {
+	w->over = true;
 	if (chance(w, 20))
 		settle(w, VERB_COMPLETE);
 	if (chance(w, 20))
@@ -262,6 +266,7 @@ void worker_run(struct storm *storm, struct client *client, int seat)
 			continue;
 		}
 		w.fence = said.shown;
+		w.over = false;
 		if (said.word == WORD_WON)
 			hold(&w);
 		else if (said.word == WORD_DONE || said.word == WORD_FAILED) {

@@ -7,8 +7,6 @@
 #ifndef CLAIMD_TESTS_STORM_WORKER_H
 #define CLAIMD_TESTS_STORM_WORKER_H
 
-#include <stdatomic.h>
-
 #include "client.h"
 
 #define SLOTS 12
@@ -21,6 +19,7 @@ enum phase { PHASE_STORM, PHASE_AUDIT, PHASE_OVER };
 struct storm {
 	atomic_int phase;
 	atomic_uint generation[SLOTS];
+	atomic_llong kills; /* of daemons by workers */
 	/* Of each worker: when the driver must wake it, which has stopped itself; 0: it runs. */
 	_Atomic int64_t wake_us[SEATS_MAX];
 };
