@@ -372,7 +372,7 @@ static struct verdict forget(struct record *rec, const struct ask *ask, int64_t 
 		return answer_err(ERR_BUSY, "the clock of the store is not past the fence of this key", 1);
 	if ((live || shown == STATE_UNKNOWN) && !ask->force)
 		return answer(standing(rec, now), EFFECT_NONE);
-	*rec = (struct record){.state = STATE_ABSENT};
+	*rec = (struct record){.state = STATE_ABSENT, .fence = rec->fence}; /* it tells which claim that was */
 	return answer(WORD_OK, EFFECT_DELETE);
 }
 

@@ -88,7 +88,8 @@ struct verdict {
  * Applies `ask` at store time `now` to *rec and says what to answer.
  *
  * *rec is the record as stored, gone or not, or STATE_ABSENT. Afterwards it is the record as it now reads, for the answer
- * and, under EFFECT_WRITE, for the store; where it reads as absent its state is STATE_ABSENT.
+ * and, under EFFECT_WRITE, for the store; where it reads as absent its state is STATE_ABSENT. Under EFFECT_DELETE its fence is that
+ * of the record that was deleted; nothing else is left of it.
  * Its slices then point into the old record or into *ask: a store copies before it lets go of either.
  *
  * A record that is gone but still there gives its fence to the new one as a lower bound, so that no clock can

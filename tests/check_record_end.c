@@ -104,6 +104,12 @@ START_TEST(resolve_with_force)
 }
 END_TEST
 
+/* What FORGET leaves of it. */
+static struct record deleted(struct record rec)
+{
+	return (struct record){.state = STATE_ABSENT, .fence = rec.fence};
+}
+
 START_TEST(forget_what_nobody_needs)
 {
 	const struct record ended[] = {in_state(STATE_DONE), in_state(STATE_FAILED), freed(), lapsed()};
@@ -113,9 +119,9 @@ START_TEST(forget_what_nobody_needs)
 	stays(absent(), ask, WORD_NOTFOUND);
 	for (i = 0; i < 4; i++) {
 		ask.fence = 0;
-		becomes(ended[i], ask, WORD_OK, EFFECT_DELETE, absent());
+		becomes(ended[i], ask, WORD_OK, EFFECT_DELETE, deleted(ended[i]));
 		ask.fence = ended[i].fence;
-		becomes(ended[i], ask, WORD_OK, EFFECT_DELETE, absent());
+		becomes(ended[i], ask, WORD_OK, EFFECT_DELETE, deleted(ended[i]));
 		ask.fence++;
 		stays(ended[i], ask, WORD_STALE);
 		ask.force = true;
@@ -133,9 +139,9 @@ START_TEST(forget_live_or_unknown_needs_force)
 	stays(in_state(STATE_UNKNOWN), ask, WORD_UNKNOWN);
 	stays(lapsed_unknown(), ask, WORD_UNKNOWN);
 	ask.force = true;
-	becomes(claimed(), ask, WORD_OK, EFFECT_DELETE, absent());
-	becomes(in_state(STATE_UNKNOWN), ask, WORD_OK, EFFECT_DELETE, absent());
-	becomes(lapsed_unknown(), ask, WORD_OK, EFFECT_DELETE, absent());
+	becomes(claimed(), ask, WORD_OK, EFFECT_DELETE, deleted(claimed()));
+	becomes(in_state(STATE_UNKNOWN), ask, WORD_OK, EFFECT_DELETE, deleted(in_state(STATE_UNKNOWN)));
+	becomes(lapsed_unknown(), ask, WORD_OK, EFFECT_DELETE, deleted(lapsed_unknown()));
 }
 END_TEST
 
@@ -152,7 +158,7 @@ START_TEST(forget_waits_until_the_clock_is_past_the_fence)
 	rec.fence = NOW + 7;
 	stays(rec, ask, WORD_ERR);
 	rec.fence = NOW - 1;
-	becomes(rec, ask, WORD_OK, EFFECT_DELETE, absent());
+	becomes(rec, ask, WORD_OK, EFFECT_DELETE, deleted(rec));
 }
 END_TEST
 

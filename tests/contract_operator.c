@@ -91,6 +91,7 @@ START_TEST(forget_what_has_ended)
 	const enum state states[] = {STATE_DONE, STATE_FAILED, STATE_FREE, STATE_CLAIMED};
 	struct slice key = key_of("a");
 	struct ask ask = ask_forget(false);
+	const struct op *op;
 	int64_t fence;
 
 	if (states[_i] == STATE_CLAIMED)
@@ -100,7 +101,9 @@ START_TEST(forget_what_has_ended)
 	ask.fence = fence + 1;
 	expect_no_change(key, ask, WORD_STALE);
 	ask.fence = fence;
-	ck_assert_int_eq(forget_says(key, ask, WORD_OK)->record.state, STATE_ABSENT);
+	op = forget_says(key, ask, WORD_OK);
+	ck_assert_int_eq(op->record.state, STATE_ABSENT);
+	ck_assert_int_eq(op->record.fence, fence); /* which claim that was */
 	ck_assert_int_eq(status(key)->record.state, STATE_ABSENT);
 	expect_no_change(key, ask, WORD_NOTFOUND);
 	ck_assert_int_gt(won(key), fence); /* a fence does not come back */
