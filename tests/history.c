@@ -250,6 +250,12 @@ static bool history_on(const char *url, uint64_t seed, size_t count)
 	return ok;
 }
 
+/* Also where the rig has ended the program. */
+static void remove_folder(void)
+{
+	rig_remove_folder(folder);
+}
+
 static uint64_t number_arg(const char *text)
 {
 	char *end;
@@ -281,11 +287,10 @@ int main(int argc, char **argv)
 		store_count = 2;
 	for (i = 0; i < PROTO_MAX_KEY; i++)
 		long_key[i] = (char)(i * 5);
-	if (!mkdtemp(folder))
+	if (!mkdtemp(folder) || atexit(remove_folder) != 0)
 		rig_fail("no folder for the files");
 	for (i = 0; i < store_count; i++)
 		failed += !history_on(stores[i], seed, steps);
-	rig_remove_folder(folder);
 	printf("history: %d passed, %d failed\n", store_count - failed, failed);
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
