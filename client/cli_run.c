@@ -373,6 +373,8 @@ static int run_all(struct run *run)
 		return CLI_UNREACHABLE;
 	}
 	int status = claim_and_run(run);
+	if (run->interrupted) /* it is for the end, when all else is done */
+		signal(SIGINT, SIG_IGN);
 	run_signals_close(run);
 	tee_flush(&run->tee);
 	if (run->tee.out_errno)
@@ -402,5 +404,9 @@ int cli_run(struct cli *cli, const struct args *args)
 	call_release(&run.ask);
 	call_release(&run.renew);
 	link_release(&run.link);
+	if (run.interrupted) {
+		signal(SIGINT, SIG_DFL);
+		raise(SIGINT);
+	}
 	return status;
 }

@@ -230,11 +230,15 @@ static struct client_event greeted(struct client *client, bool *go_on)
 		*go_on = true;
 		return (struct client_event){0};
 	}
+	if (reply->code != WORD_ERR) {
+		err_set(&client->why, "that is no claimd: it says %.*s", (int)reply->word.len, reply->word.data);
+		return broken(client);
+	}
 	struct slice msg = reply_field(reply, "msg"), retry = reply_field(reply, "retry");
-	err_set(&client->why, "the daemon refused HELLO: %.*s %.*s", (int)reply->err_name.len,
-		reply->err_name.len ? reply->err_name.data : "", (int)msg.len, msg.len ? msg.data : "");
-	if (reply->code != WORD_ERR || slice_equal(retry, SLICE_OF("no")))
-		client->refused = reply->code == WORD_ERR && reply->err < ERR__COUNT ? reply->err : ERR_INTERNAL;
+	err_set(&client->why, "the daemon refused HELLO: %.*s: %.*s", (int)reply->err_name.len, reply->err_name.data,
+		(int)msg.len, msg.data ? msg.data : "");
+	if (slice_equal(retry, SLICE_OF("no")))
+		client->refused = reply->err < ERR__COUNT ? reply->err : ERR_INTERNAL;
 	return broken(client);
 }
 
@@ -261,11 +265,11 @@ static struct client_event route(struct client *client, bool *go_on)
 /* Takes one frame off the input. CLIENT_NOTHING with *go_on: look again. */
 static struct client_event take(struct client *client, bool *go_on)
 {
-	char *data = client->in + client->in_at;
 	size_t len = client->in_len - client->in_at;
 	*go_on = false;
 	if (len == 0)
 		return (struct client_event){0};
+	char *data = client->in + client->in_at;
 	switch (frame_scan(&client->frame, data, len, CLIENT_MAX_LINE, CLIENT_MAX_BODY, &client->why)) {
 	case FRAME_MORE:
 		return (struct client_event){0};

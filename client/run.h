@@ -65,10 +65,11 @@ struct run {
 	int signal_fd, timer_fd;
 	sigset_t mask_before;
 	struct sigaction pipe_before;
-	bool forwarding; /* the command is there to get them */
-	bool resume;     /* somebody continued us: so shall the command be */
-	int stop_signal; /* the first of TERM INT HUP QUIT; 0: none */
-	bool waiting[2]; /* USR1, USR2 that came before the command was there */
+	bool forwarding;  /* the command is there to get them */
+	bool interrupted; /* the terminal's ^C ended the command */
+	bool resume;      /* somebody continued us: so shall the command be */
+	int stop_signal;  /* the first of TERM INT HUP QUIT; 0: none */
+	bool waiting[2];  /* USR1, USR2 that came before the command was there */
 };
 
 /* ---- run_wait.c ---- */

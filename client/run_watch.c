@@ -194,15 +194,18 @@ static void stopped(struct run *run)
 	}
 }
 
-/* ^C in a terminal is for the whole job: had we not given it away, the script around us would have got it too. */
+/*
+ * ^C in a terminal is for the whole job: had we not given it away, the script around us would have got it too. A shell takes it
+ * seriously only when we die of it as well, so cli_run does that at the very end.
+ */
 static void pass_on_interrupt(struct run *run)
 {
 	const struct child *child = &run->child;
-	int signo = WIFSIGNALED(child->status) ? WTERMSIG(child->status) : 0;
-	bool had_tty = child->has_tty;
+	run->interrupted = child->has_tty && run->stop_signal == 0 && run->cause == RUN_BY_ITSELF &&
+			   WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGINT;
 	child_take_tty(&run->child);
-	if (had_tty && run->stop_signal == 0 && run->cause == RUN_BY_ITSELF && (signo == SIGINT || signo == SIGQUIT))
-		kill(0, signo);
+	if (run->interrupted)
+		kill(0, SIGINT);
 }
 
 void run_watch(struct run *run)

@@ -31,8 +31,8 @@ age()
 
 renewed()
 {
-	start long --lease 600ms
-	until_ok 'three leases later' age long 1800
+	start long --lease 3s
+	until_ok 'a lease later' age long 3500
 	exits 'it is still held' 75 "$claim" run long -- true
 	touch "$dir/go"
 	ends 'and ends well' 0 "$run"
@@ -47,8 +47,8 @@ not_renewed()
 	same 'the command is gone' yes "$(gone "$child" && echo yes || echo no)"
 	same 'the key is free' free "$(state nohold)"
 	holds 'the report' "$(cat "$dir/report")" 'RAN exit=125 fence=* settled=release recorded=1 signal=15 cause=lost'
-	start hold --lease 600ms --hold 1500ms
-	until_ok 'it is renewed at first' age hold 1000
+	start hold --lease 3s --hold 5s
+	until_ok 'it is renewed at first' age hold 3500
 	ends 'but not for ever' 125 "$run"
 	same 'held as long as it may' free "$(state hold)"
 	holds 'it says why' "$(cat "$dir/err")" '*held as long as it may*'
