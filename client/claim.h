@@ -142,7 +142,8 @@ CLAIM_API int claim_next(claim_conn *conn);
 /* The last answer. */
 /* Its first word as it stood; "" when there is none. */
 CLAIM_API const char *claim_word(const claim_conn *conn);
-/* A field by its name, decoded, with a NUL behind it; NULL when it is not there. len may be NULL. */
+/* A field by its name, decoded, with a NUL behind it; NULL when it is not there. len may be NULL. The code of an ERR
+ * is "code". */
 CLAIM_API const char *claim_field(const claim_conn *conn, const char *name, size_t *len);
 /* The field at a place, 0 and up; NULL past the end. */
 CLAIM_API const char *claim_field_at(const claim_conn *conn, size_t at, const char **name, size_t *len);

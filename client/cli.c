@@ -200,7 +200,8 @@ static bool streams_open(void)
 /* Opens the connection of the plain verbs. */
 static int cli_connect(struct cli *cli, const struct args *args)
 {
-	int timeout_ms = args->sub->verb == VERB_PING ? 1000 : 10000;
+	/* The daemon answers within 10 s, if only to say that its store does not. */
+	int timeout_ms = args->sub->verb == VERB_PING ? 1000 : 12000;
 	int code = claim_open(&cli->conn, cli->socket, cli->ns, timeout_ms);
 	if (code == CLAIM_OK)
 		return CLI_OK;

@@ -16,6 +16,7 @@
 #include "../proto/sha256.h"
 #include "cli_file.h"
 #include "cli_show.h"
+#include "error.h"
 #include "owner.h"
 #include "run.h"
 
@@ -265,7 +266,11 @@ static int no_answer(struct run *run)
 	int code = run->ask.tried ? CLAIM_E_UNCERTAIN : CLAIM_E_UNREACHABLE;
 	struct errbuf why;
 	enum err refused = run->link.client.refused;
-	int status = refused == ERR_NONE ? CLI_UNREACHABLE : CLI_CONFIG;
+	int status = CLI_UNREACHABLE;
+	if (refused != ERR_NONE) {
+		code = error_from_hello(refused);
+		status = cli_exit_code(code);
+	}
 	if (run->stop_signal != 0) {
 		status = 128 + run->stop_signal;
 		report_word(&run->report, "STOPPED");
@@ -279,7 +284,7 @@ static int no_answer(struct run *run)
 			err_set(&why, "no answer from %s", run->link.path);
 		else
 			err_set(&why, "cannot reach %s: %s", run->link.path, run->link.why.text);
-		cli_say_error(refused == ERR_NONE ? code : CLAIM_E_DENIED, run->link.path, why.text);
+		cli_say_error(code, run->link.path, why.text);
 		cli_say("the command was not started");
 		report_word(&run->report, "ERR");
 	}

@@ -226,8 +226,8 @@ static char *base64(struct slice in)
 /* These hold what somebody chose: "42" is a text there. */
 static bool is_text(const char *name)
 {
-	static const char *const names[] = {"key", "owner", "fp", "msg",    "cursor",  "state",
-					    "was", "lapse", "ns", "server", "version", "store"};
+	static const char *const names[] = {"key", "code",  "owner", "fp",     "msg",     "cursor", "state",
+					    "was", "lapse", "ns",    "server", "version", "store"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(names[i], name) == 0)
 			return true;
@@ -278,6 +278,9 @@ void show_json(const claim_conn *conn, const char *key)
 	const char *name;
 	struct slice value;
 	cJSON *object = json_new(claim_word(conn), key);
+	value.data = claim_field(conn, "code", &value.len);
+	if (value.data)
+		json_put(object, "code", value);
 	for (size_t i = 0; (value.data = claim_field_at(conn, i, &name, &value.len)); i++)
 		json_put(object, name, value);
 	value.data = claim_body(conn, &value.len);

@@ -26,6 +26,13 @@ int error_from_reply(const struct reply *reply)
 	return reply->err == ERR_STORE ? CLAIM_E_REFUSED : CLAIM_E_INVAL;
 }
 
+int error_from_hello(enum err refused)
+{
+	if (refused == ERR_NONE)
+		return CLAIM_E_PROTOCOL;
+	return refused == ERR_DENIED ? CLAIM_E_DENIED : CLAIM_E_INVAL;
+}
+
 const char *claim_strerror(int code)
 {
 	switch (code) {

@@ -5,5 +5,7 @@
 #include "../proto/proto.h"
 
 int error_from_reply(const struct reply *reply);
+/* HELLO was refused with this; ERR_NONE: what answered is no claimd. */
+int error_from_hello(enum err refused);
 
 #endif

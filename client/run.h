@@ -16,7 +16,7 @@
 #include "report.h"
 #include "tee.h"
 
-#define RUN_ANSWER_MS 10000  /* for one answer of the daemon */
+#define RUN_ANSWER_MS 12000  /* for one answer: longer than the daemon takes (10 s) */
 #define RUN_STOPPING_MS 3000 /* when somebody wants us to end */
 
 struct run_config {

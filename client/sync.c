@@ -123,6 +123,7 @@ static int conn_answer(claim_conn *conn, const struct client_event *event)
 	const struct reply *reply = event->reply;
 	int code = error_from_reply(reply);
 	terminate(reply->word);
+	terminate(reply->err_name);
 	terminate(reply->body);
 	for (size_t i = 0; i < reply->count; i++) {
 		terminate(reply->field[i].name);
@@ -156,9 +157,7 @@ static bool conn_take(claim_conn *conn, int *code)
 		case CLIENT_BROKEN:
 			if (conn->link.client.refused == ERR_NONE && conn->call.tried)
 				break;
-			*code =
-			    conn_fail(conn, conn->link.client.refused == ERR_DENIED ? CLAIM_E_DENIED : CLAIM_E_PROTOCOL,
-				      conn->link.why.text);
+			*code = conn_fail(conn, error_from_hello(conn->link.client.refused), conn->link.why.text);
 			return true;
 		case CLIENT_EVENT:
 		default:
@@ -231,6 +230,8 @@ const char *claim_word(const claim_conn *conn)
 const char *claim_field(const claim_conn *conn, const char *name, size_t *len)
 {
 	struct slice value = conn->reply ? reply_field(conn->reply, name) : SLICE_ABSENT;
+	if (!value.data && conn->reply && strcmp(name, "code") == 0)
+		value = conn->reply->err_name;
 	if (len)
 		*len = value.len;
 	return value.data;

@@ -1,0 +1,157 @@
+#!/bin/sh
+# cli_verbs.sh - the plain verbs: their answers, exit codes, text and JSON, on both stores.
+# shellcheck disable=SC2016 # jq expands its own variables
+# shellcheck source=tests/cli_lib.sh
+. "$(dirname "$0")/cli_lib.sh"
+
+# field NAME: of the JSON document in $dir/out
+field()
+{
+	jq -r ".$1" "$dir/out"
+}
+
+claims()
+{
+	exits 'claim' 0 "$claim" claim a --lease 1h --ttl never --fp one --owner me --token 0123456789abcdef
+	holds 'claim: text' "$(cat "$dir/out")" 'WON fence=[0-9]* lease=1h attempts=1 was=new'
+	exits 'the same token' 0 "$claim" --json claim a --token 0123456789abcdef
+	same 'is the same win' own "$(field was)"
+	fence=$(field fence)
+	same 'all digits of a fence' 16 "${#fence}"
+	same 'version of the format' 1 "$(field format)"
+	same 'key' a "$(field key)"
+	exits 'held' 75 "$claim" --json claim a
+	same 'HELD' HELD "$(field word)"
+	same 'by whom' me "$(field owner)"
+	exits 'mismatch' 65 "$claim" claim a --fp two
+	exits 'check' 0 "$claim" check a --fence "$fence"
+	exits 'check with the token' 0 "$claim" check a --fence "$fence" --token 0123456789abcdef
+	exits 'check with another' 1 "$claim" check a --fence "$fence" --token 0123456789abcdeX
+	exits 'renew' 0 "$claim" --json renew a --fence "$fence" --lease 2h
+	same 'renewed' yes "$([ "$(field left_ms)" -gt 3600000 ] && echo yes)"
+	exits 'stale' 1 "$claim" --json complete a --fence 5
+	same 'STALE' "STALE $fence" "$(field word) $(field fence)"
+	exits 'complete' 0 "$claim" complete a --fence "$fence" --ttl 1h --result 'it is ok'
+	exits 'complete again' 0 "$claim" complete a --fence "$fence"
+	exits 'done' 1 "$claim" --json claim a
+	same 'with its result' 'DONE it is ok' "$(field word) $(field result)"
+	exits 'get' 0 "$claim" get a
+	holds 'get: the result' "$(cat "$dir/out")" '*result *it is ok*'
+	exits 'get --body' 0 "$claim" get a --body
+	same 'as it is' 'it is ok' "$(cat "$dir/out")"
+	exits 'claim' 0 "$claim" --json claim b
+	fence=$(field fence)
+	exits 'no result' 1 "$claim" get b --body
+	exits 'doubt' 0 "$claim" doubt b --fence "$fence"
+	exits 'unknown' 79 "$claim" claim b
+	exits 'resolve' 0 "$claim" resolve b --as failed --reason 'asked them' --result-file /dev/null
+	exits 'failed' 1 "$claim" --json claim b
+	same 'with an empty result' 'FAILED ' "$(field word) $(field result)"
+	exits 'claim' 0 "$claim" --json claim c
+	fence=$(field fence)
+	exits 'fail' 0 "$claim" fail c --fence "$fence"
+	same 'failed' failed "$(state c)"
+	exits 'claim' 0 "$claim" --json claim d
+	exits 'release' 0 "$claim" release d --fence "$(field fence)"
+	same 'free' free "$(state d)"
+	exits 'forget' 0 "$claim" forget d
+	exits 'forget again' 1 "$claim" forget d
+	exits 'status of none' 1 "$claim" status d
+	exits 'status of none as JSON' 1 "$claim" --json status d
+	same 'says so' NOTFOUND "$(field word)"
+	exits 'get of none' 1 "$claim" get d
+	"$claim" claim e >/dev/null
+	exits 'forget a live one' 75 "$claim" forget e
+	exits 'with force' 0 "$claim" forget e --force
+	exits 'no fence' 64 "$claim" complete a
+	exits 'no lease' 64 "$claim" renew a --fence 5
+	exits 'not as' 64 "$claim" resolve a
+	exits 'both results' 64 "$claim" complete a --fence 5 --result x --result-file /dev/null
+	exits 'a short token' 64 "$claim" claim x --token short
+	exits 'a refusal as JSON' 64 "$claim" --json claim x --token short
+	same 'has its code' 'ERR badopt' "$(field word) $(field code)"
+	exits 'an empty result' 64 "$claim" complete a --fence 5 --result ''
+	exits 'too much' 64 "$claim" status a b
+}
+
+# Keys are any octets, and nothing of them reaches the terminal as it is.
+keys()
+{
+	odd=$(printf 'k \033[31m=%%/\377')
+	exits 'any octets' 0 "$claim" claim "$odd" --owner "$(printf 'o\007')"
+	exits 'status' 0 "$claim" status "$odd"
+	holds 'no escape reaches the terminal' "$(head -n 1 "$dir/out")" 'key *k \\x1b\[31m=%/\\xff'
+	exits 'ls' 0 "$claim" ls --prefix 'k '
+	holds 'nor in lists' "$(tail -n 1 "$dir/out")" '*o\\x07 *k \\x1b\[31m=%/\\xff'
+	exits 'JSON' 0 "$claim" --json ls --prefix 'k '
+	same 'JSON has them all' "$(printf '%s' "$odd" | base64)" "$(field key_base64)"
+	exits 'a key like an option' 0 "$claim" claim -- --x
+	same 'is a key' claimed "$(state2=$("$claim" --json status -- --x | jq -r .state); echo "$state2")"
+	exits 'a number' 0 "$claim" --json claim 42 --owner 43
+	exits 'ls' 0 "$claim" --json ls --owner 43
+	same 'is a text where texts are' 'string string number' "$(jq -r '[(.key,.owner,.fence)|type]|join(" ")' "$dir/out")"
+}
+
+lists()
+{
+	{
+		i=0
+		while [ $i -lt 2500 ]; do
+			echo "CLAIM l:$(printf '%04d' $i) owner=me"
+			i=$((i + 1))
+		done
+		echo PING
+	} >"$dir/many"
+	socat -t 20 - "UNIX-CONNECT:$CLAIMD_SOCKET" <"$dir/many" >"$dir/out"
+	same '2500 claims' 2500 "$(grep -c '^WON' "$dir/out")"
+	exits 'ls' 0 "$claim" --json ls --prefix l:
+	same 'all pages' 2500 "$(wc -l <"$dir/out" | tr -d ' ')"
+	same 'each key once' 2500 "$(jq -r .key "$dir/out" | sort -u | wc -l | tr -d ' ')"
+	exits 'ls --limit' 0 "$claim" --json ls --prefix l: --limit 1200
+	same 'so many' 1200 "$(wc -l <"$dir/out" | tr -d ' ')"
+	exits 'ls as text' 0 "$claim" ls --prefix l: --state live --limit 3 --owner me
+	holds 'has a head' "$(head -n 1 "$dir/out")" 'STATE *FENCE *AGE *LEFT *OWNER *KEY'
+	holds 'and lines' "$(tail -n 1 "$dir/out")" 'claimed *[0-9]* *14m* *me *l:[0-9]*'
+	exits 'none' 0 "$claim" ls --state free --prefix l:
+	same 'is no line' '' "$(cat "$dir/out")"
+	exits 'none of them is so old' 0 "$claim" --json ls --older 1h
+	same 'nothing' '' "$(cat "$dir/out")"
+	exits 'a state that there is not' 64 "$claim" ls --state lost
+}
+
+the_daemon()
+{
+	exits 'status' 0 "$claim" status
+	holds 'status: text' "$(cat "$dir/out")" '*version *store *'
+	exits 'status as JSON' 0 "$claim" --json status
+	same 'status: JSON' STATUS "$(field word)"
+	exits 'ping' 0 "$claim" ping
+	exits 'stats' 0 "$claim" stats
+	holds 'stats: text' "$(cat "$dir/out")" '*claimd_*'
+	exits 'sweep' 0 "$claim" sweep --dry-run
+	"$claim" claim short --lease 1ms --ttl 1ms >/dev/null
+	until_ok 'it ends' is_state short none
+	exits 'sweep' 0 "$claim" --json sweep
+	same 'swept' 'OK 0' "$(field word) $(field more)"
+	exits 'namespace' 0 "$claim" --namespace one claim ns
+	exits 'another' 0 "$claim" --namespace two claim ns
+	exits 'the first again' 75 "$claim" --namespace one claim ns
+	exits 'run in a namespace' 0 "$claim" --namespace one run nsrun -- true
+	same 'is there' 'done' "$("$claim" --namespace one --json status nsrun | jq -r .state)"
+	same 'and not here' none "$(state nsrun)"
+	exits 'a namespace with a colon' 64 "$claim" --namespace a:b status x
+	exits 'output that cannot be written' 74 sh -c "'$claim' status >/dev/full"
+	exits 'a socket by option' 0 env CLAIMD_SOCKET=/none "$claim" --socket "$CLAIMD_SOCKET" ping
+	exits 'no daemon as JSON' 69 "$claim" --socket "$dir/none" --json status
+	same 'unreachable' 'ERR unreachable' "$(field word) $(field code)"
+}
+
+for store in memory: "sqlite:$dir/db"; do
+	daemon_start "$store"
+	claims
+	keys
+	lists
+	the_daemon
+	daemon_kill
+done
+finish
