@@ -1,5 +1,6 @@
 #!/bin/sh
 # cli_exit.sh - the table of exit codes of `claim run` and `claim lock`, row by row, on both stores.
+# shellcheck disable=SC2016 # the commands that are run expand their own variables
 # shellcheck source=tests/cli_lib.sh
 . "$(dirname "$0")/cli_lib.sh"
 
@@ -8,7 +9,7 @@ outcomes()
 {
 	exits 'a command that succeeds' 0 "$claim" run ok -- sh -c 'echo hello'
 	same 'its output' hello "$(cat "$dir/out")"
-	same 'is done' done "$(state ok)"
+	same 'is done' 'done' "$(state ok)"
 	exits 'a duplicate of a success' 0 "$claim" run ok -- sh -c 'echo again'
 	same 'nothing was kept, nothing ran' '' "$(cat "$dir/out")"
 	same 'the first line of the result' 'claim-run 1 exit=0' "$("$claim" get ok --body)"
@@ -44,7 +45,7 @@ outcomes()
 		sh -c 'trap "" TERM; while :; do sleep 0.1; done'
 	exits 'well done after TERM' 124 "$claim" run late --timeout 300ms -- \
 		sh -c 'trap "exit 0" TERM; while :; do sleep 0.02; done'
-	same 'its own word counts' done "$(state late)"
+	same 'its own word counts' 'done' "$(state late)"
 }
 
 # Answers that do not permit to run.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # cli_lease.sh - the lease under a running command: renewed while it runs, lost when it should be; the daemon restarted under it.
-# shellcheck disable=SC2016 # the commands that are run expand their own variables
+# shellcheck disable=SC2016,SC2317 # the commands that are run expand their own variables; functions are called by until_ok
 # shellcheck source=tests/cli_lib.sh
 . "$(dirname "$0")/cli_lib.sh"
 
