@@ -38,6 +38,9 @@ static const struct plot {
     {BROKEN_NO_OVERLAP, FIRST WON(200000, 199000, 2, 200), RELEASED WON(200000, 199000, 2, 200)},
     /* The other one never heard of it. */
     {BROKEN_NO_OVERLAP, FIRST HELD(200000, 199000, 200), FIRST HELD(302000, 301000, 200)},
+    /* RESOLVE must be refused while it is neither lapsed nor in doubt. */
+    {BROKEN_NO_OVERLAP, FIRST SENT(5000, "RESOLVE as=free", 100) WON(200000, 199000, 2, 200),
+     FIRST SENT(4000, "DOUBT", 100) SENT(5000, "RESOLVE as=free", 100) WON(200000, 199000, 2, 200)},
     /* Renewed in time. */
     {BROKEN_NO_OVERLAP,
      FIRST SAID(250000, 249000, "RENEW", 100, "OK state=claimed left=300 shown=100") WON(400000, 399000, 2, 200),

@@ -2,9 +2,9 @@
  * judge.h - reads the history of a storm and says which promises were broken.
  *
  * Pure: events in, a judgement out. It does not trust the order in which answers were written down. What it knows is what
- * everybody outside knows: a call took effect at some moment between its request and its answer, a settlement without an
- * answer took effect at some moment after it was sent, or never. It speaks only where all of these moments break a promise, so each finding
- * is a real one.
+ * everybody outside knows: a call took effect at some moment between its request and its answer, and a settlement without
+ * an answer took effect at some moment after it was sent, or never. It speaks only where every such moment breaks a
+ * promise, so each finding is a real one.
  */
 #ifndef CLAIMD_TESTS_STORM_JUDGE_H
 #define CLAIMD_TESTS_STORM_JUDGE_H

@@ -4,10 +4,10 @@
  *     storm [--seconds N] [--seed S] [--store URL] [--daemons 1|2] [--workers W]
  *     storm --judge FILE        judges a history that was kept
  *
- * run.sh calls it. It starts claimd ($TEST_CLAIMD, else ./claimd) on one store, forks workers and a resolver, and kills and stops
- * any of them at random moments. When the time is up the workers end, the audit asks for every key once more, and
- * the judge goes over the sink. Prints the seed, numbers, and one line for each invariant; the last line is "N passed, N failed". The
- * seed decides the choices of each process but not how they interleave.
+ * run.sh calls it. It starts claimd ($TEST_CLAIMD, else ./claimd) on one store, forks workers and a resolver, and kills and
+ * stops any of them at random moments. When the time is up the workers end, the audit asks for every key once more, and
+ * the judge goes over the sink. Prints the seed, numbers, and one line for each invariant; the last line is "N passed, N
+ * failed". The seed decides the choices of each process but not how they interleave.
  *
  * Exit 1 when a promise was broken; then the folder with sink, store and logs is kept. With memory: the daemon is stopped but
  * not killed, since it would forget.
