@@ -231,3 +231,28 @@ tests_check_storm_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_storm_LDADD = libproto.la $(CHECK_LIBS)
 TESTS += tests/check_storm
 endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_client
+tests_check_client_SOURCES = tests/check_client.c
+tests_check_client_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_client_LDADD = libclaimcore.la $(CHECK_LIBS)
+TESTS += tests/check_client
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_lease
+tests_check_lease_SOURCES = tests/check_lease.c client/lease.c client/lease.h
+tests_check_lease_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_lease_LDADD = $(CHECK_LIBS)
+TESTS += tests/check_lease
+endif
+
+# The command: a scripted daemon, a terminal, and the scripts that use them.
+check_PROGRAMS += tests/fakepeer tests/pty
+tests_fakepeer_SOURCES = tests/fakepeer.c
+tests_pty_SOURCES = tests/pty.c
+TESTS += tests/cli_exit.sh tests/cli_signals.sh tests/cli_lease.sh tests/cli_faults.sh tests/cli_output.sh tests/cli_tty.sh \
+	tests/cli_verbs.sh tests/manual.sh
+EXTRA_DIST += tests/cli_lib.sh tests/cli_exit.sh tests/cli_signals.sh tests/cli_lease.sh tests/cli_faults.sh tests/cli_output.sh \
+	tests/cli_tty.sh tests/cli_verbs.sh tests/manual.sh
