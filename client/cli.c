@@ -100,20 +100,26 @@ void cli_say_error(int code, const char *socket, const char *detail)
 	}
 }
 
-int cli_exit_code(int code)
+/* The one word that says yes to this verb; LIST has lines before it. */
+static int yes_of(enum verb verb)
 {
-	switch (code) {
-	case CLAIM_OK:
-	case CLAIM_WON:
-	case CLAIM_STATUS:
-	case CLAIM_ITEM:
-	case CLAIM_END:
+	return verb == VERB_CLAIM    ? CLAIM_WON
+	       : verb == VERB_STATUS ? CLAIM_STATUS
+	       : verb == VERB_LIST   ? CLAIM_END
+				     : CLAIM_OK;
+}
+
+int cli_exit_code(enum verb verb, int code)
+{
+	if (code == yes_of(verb))
 		return CLI_OK;
+	switch (code) {
 	case CLAIM_DONE:
 	case CLAIM_FAILED:
+		return CLI_NO;
 	case CLAIM_STALE:
 	case CLAIM_NOTFOUND:
-		return CLI_NO;
+		return verb == VERB_CLAIM ? CLI_UNREACHABLE : CLI_NO;
 	case CLAIM_HELD:
 		return CLI_HELD;
 	case CLAIM_MISMATCH:
@@ -210,7 +216,7 @@ static int cli_connect(struct cli *cli, const struct args *args)
 		    "the socket's path or the namespace is too long: a path has at most 107 octets, a namespace 255");
 	else
 		cli_say("%s", claim_strerror(code));
-	return cli_exit_code(code);
+	return cli_exit_code(args->sub->verb, code);
 }
 
 static int cli_main(struct cli *cli, const struct args *args)

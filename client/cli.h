@@ -128,8 +128,8 @@ const struct subcommand *cli_subcommands(void);
 __attribute__((format(printf, 1, 2))) void cli_say(const char *format, ...);
 /* What went wrong with the daemon, and what to do next. */
 void cli_say_error(int code, const char *socket, const char *detail);
-/* The exit code of a plain verb, and of run and lock where nothing was started. */
-int cli_exit_code(int code);
+/* The exit code of a plain verb, and of run and lock where nothing was started. A word that is no answer to this verb permits nothing. */
+int cli_exit_code(enum verb verb, int code);
 
 /* cli_verbs.c */
 int cli_verb(struct cli *cli, const struct args *args); /* one request, one answer */

@@ -246,13 +246,13 @@ static int not_won(struct run *run)
 		err_set(&why, "%.*s", (int)msg.len, msg.data ? msg.data : "");
 		cli_say_error(code, run->link.path, why.text);
 		report_word(&run->report, "ERR");
-		status = cli_exit_code(code);
+		status = cli_exit_code(VERB_CLAIM, code);
 		report_number(&run->report, "exit", status);
 		return status;
 	} else {
 		say_no(run, code);
 		/* A lock on a key that is settled is somebody's mistake, never an answer that permits to go on. */
-		status = code == CLAIM_DONE || code == CLAIM_FAILED ? CLI_HELD : cli_exit_code(code);
+		status = code == CLAIM_DONE || code == CLAIM_FAILED ? CLI_HELD : cli_exit_code(VERB_CLAIM, code);
 		report_word(&run->report, code > CLAIM_WON && code <= CLAIM_UNKNOWN ? words[code] : "ERR");
 		report_number(&run->report, "exit", status);
 	}
@@ -269,7 +269,7 @@ static int no_answer(struct run *run)
 	int status = CLI_UNREACHABLE;
 	if (refused != ERR_NONE) {
 		code = error_from_hello(refused);
-		status = cli_exit_code(code);
+		status = cli_exit_code(VERB_CLAIM, code);
 	}
 	if (run->stop_signal != 0) {
 		status = 128 + run->stop_signal;

@@ -66,14 +66,14 @@ static int failed(struct cli *cli, const struct args *args, int code)
 	else if (cli->json)
 		show_json_error(code, args->key, claim_detail(cli->conn));
 	cli_say_error(code, claim_socket(cli->conn), claim_detail(cli->conn));
-	return cli_exit_code(code);
+	return cli_exit_code(args->sub->verb, code);
 }
 
 /* What a person does next. */
 static void advise(const struct args *args, int code)
 {
-	if (code == CLAIM_OTHER)
-		cli_say("this answer is not known to this version of claim: do not run");
+	if (cli_exit_code(args->sub->verb, code) == CLI_UNREACHABLE)
+		cli_say("this version of claim does not know that answer: do not run");
 	else if (code == CLAIM_UNKNOWN)
 		cli_say("nobody knows whether it happened: find out, then `claim resolve KEY --as done|failed|free`");
 	else if (code == CLAIM_HELD && args->sub->verb == VERB_FORGET)
@@ -91,7 +91,7 @@ static int answered(struct cli *cli, const struct args *args, int code)
 	advise(args, code);
 	if (code == CLAIM_OK && claim_number(cli->conn, "kept", 1) == 0)
 		cli_say("settled, but the result was too big or results are not kept: it is not there for duplicates");
-	return cli_exit_code(code);
+	return cli_exit_code(args->sub->verb, code);
 }
 
 /* ---- verbs ---- */
@@ -154,7 +154,7 @@ int cli_get(struct cli *cli, const struct args *args)
 			show_json(cli->conn, args->key);
 		else
 			cli_say("there is no record of this key");
-		return cli_exit_code(code);
+		return cli_exit_code(args->sub->verb, code);
 	}
 	if (!arg_given(args, ARG_BODY)) {
 		if (cli->json)
@@ -180,13 +180,13 @@ int cli_stats(struct cli *cli, const struct args *args)
 		show_json(cli->conn, NULL);
 	else if (body)
 		fwrite(body, 1, len, stdout);
-	return cli_exit_code(code);
+	return cli_exit_code(args->sub->verb, code);
 }
 
 /* One page. Adds to *shown, writes the cursor of the next one behind `w`'s options; *more says whether there is one. */
 static int list_page(struct cli *cli, const struct writer *request, int64_t *shown, struct writer *cursor, bool *more)
 {
-	struct slice next;
+	struct slice next = SLICE_ABSENT;
 	int code = ask(cli, request, SLICE_ABSENT);
 	for (; code == CLAIM_ITEM; code = claim_next(cli->conn)) {
 		if (cli->json) {
@@ -198,7 +198,8 @@ static int list_page(struct cli *cli, const struct writer *request, int64_t *sho
 		}
 		++*shown;
 	}
-	next.data = code == CLAIM_END ? claim_field(cli->conn, "cursor", &next.len) : NULL;
+	if (code == CLAIM_END)
+		next.data = claim_field(cli->conn, "cursor", &next.len);
 	*more = next.data != NULL;
 	cursor->len = 0;
 	if (*more)
@@ -228,7 +229,7 @@ int cli_list(struct cli *cli, const struct args *args)
 		return failed(cli, args, code);
 	if (shown == 0 && !cli->json)
 		cli_say("no such records");
-	return cli_exit_code(code);
+	return cli_exit_code(args->sub->verb, code);
 }
 
 /* Without --limit: batch by batch until nothing is left. */

@@ -226,6 +226,7 @@ static struct client_event greeted(struct client *client, bool *go_on)
 	const struct reply *reply = &client->reply;
 	if (reply->code == WORD_OK) {
 		client->greeted = true;
+		client->refused = ERR_NONE;
 		client->max_body = reply_integer(reply, "max_body", PROTO_MAX_BODY);
 		*go_on = true;
 		return (struct client_event){0};

@@ -109,9 +109,8 @@ bool run_ask(struct run *run, const struct writer *line, struct slice body)
 	return run->asking;
 }
 
-static void renew_answered(struct run *run, const struct client_event *event)
+static void renew_answered(struct run *run, const struct client_event *event, int code)
 {
-	int code = event->kind == CLIENT_REPLY ? error_from_reply(event->reply) : CLAIM_E_UNCERTAIN;
 	run->renewing = false;
 	if (code == CLAIM_OK) {
 		lease_renewed(&run->lease, run->renew.sent_ms,
@@ -136,13 +135,19 @@ static bool take_events(struct run *run)
 		struct client_event event = link_next(&run->link);
 		if (event.kind == CLIENT_NOTHING)
 			return false;
+		int code = event.kind == CLIENT_REPLY ? error_from_reply(event.reply) : CLAIM_E_UNCERTAIN;
+		/* Ours have one line; a list is no answer to them, and its rest is not waited for. */
+		if (event.kind == CLIENT_REPLY && !event.last) {
+			link_forget(&run->link, event.call);
+			code = CLAIM_OTHER;
+		}
 		if (event.call == &run->renew && run->renewing)
-			renew_answered(run, &event);
+			renew_answered(run, &event, code);
 		if (event.call != &run->ask || !run->asking)
 			continue;
 		run->asking = false;
 		run->reply = event.kind == CLIENT_REPLY ? event.reply : NULL;
-		run->ask_code = run->reply ? error_from_reply(run->reply) : CLAIM_E_UNCERTAIN;
+		run->ask_code = code;
 		return true;
 	}
 }

@@ -62,6 +62,26 @@ no_win()
 	END
 	claim_run 75 "$claim" run key -- touch "$dir/ran"
 	check no
+	for word in OK 'STATUS state=done' 'ITEM key=key' 'STALE state=done'; do
+		peer "$word is no answer to CLAIM" <<-END
+			accept
+			hello
+			want CLAIM key *
+			say $word
+			eof
+		END
+		claim_run 69 "$claim" run key -- touch "$dir/ran"
+		check no
+		peer "$word by hand" <<-END
+			accept
+			hello
+			want CLAIM key *
+			say $word
+			eof
+		END
+		claim_run 69 "$claim" claim key
+		check no
+	done
 	peer 'no daemon at all' <<-END
 		accept
 		want HELLO *
