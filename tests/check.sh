@@ -108,12 +108,16 @@ part_distcheck()
 {
 	configure_in distcheck CC=gcc || return 1
 	make -s -j"$jobs" distcheck >distcheck.out 2>&1
-	local status=$? passed failed
+	local status=$? passed tests
 	cat distcheck.out
+	# After a failure the folder in which it ran is still there, with what each test said.
+	tests=$(find . -path './claimd-*/_build/*/tests' -type d | head -n 1)
+	if [ -n "$tests" ]; then
+		cd "${tests%/tests}" && count_tests
+		return 1
+	fi
 	passed=$(sed -n 's/^# PASS: *//p' distcheck.out | awk '{ n += $1 } END { print n + 0 }')
-	failed=$(sed -n -E 's/^# (SKIP|FAIL|XFAIL|XPASS|ERROR): *//p' distcheck.out | awk '{ n += $1 } END { print n + 0 }')
-	[ "$status" -eq 0 ] && [ "$passed" -gt 0 ] || failed=$((failed > 0 ? failed : 1))
-	result "$passed" "$failed"
+	result "$passed" "$((status != 0 || passed == 0))"
 }
 
 part_asan()
