@@ -20,15 +20,17 @@ struct store;
 /* What comes back up. All on the loop's thread. */
 struct store_events {
 	void (*op_done)(void *arg, struct op *op);
-	void (*key_changed)(void *arg, struct slice key); /* waiters may try again; a hint, may be lost or come for nothing */
-	void (*health)(void *arg, bool up, const char *why); /* when it changes; why is for people, no passwords in it */
+	void (*key_changed)(void *arg,
+			    struct slice key); /* waiters may try again; a hint, may be lost or come for nothing */
+	void (*health)(void *arg, bool up,
+		       const char *why); /* when it changes; why is for people, no passwords in it */
 	void *arg;
 };
 
 struct store_options {
-	int64_t timeout_ms;     /* a store gives up on an op by itself after this: shorter than the engine's */
-	size_t max_result;      /* octets; for drivers that must know */
-	size_t max_in_flight;   /* ops; above it OP_REFUSED with ERR_BUSY */
+	int64_t timeout_ms;   /* a store gives up on an op by itself after this: shorter than the engine's */
+	size_t max_result;    /* octets; for drivers that must know */
+	size_t max_in_flight; /* ops; above it OP_REFUSED with ERR_BUSY */
 };
 
 typedef void (*store_closed_cb)(void *arg);
@@ -38,8 +40,8 @@ struct store_driver {
 	/* Validates the URL, starts whatever must be started, returns at once. The store lives until close has called back. On
 	 * false *out is untouched and *err says what to do. What can heal by itself (a full disk, a server that is down) is
 	 * no reason to fail: ops are refused until it has healed. */
-	bool (*open)(void **out, struct store *front, const char *url, const struct store_options *options, uv_loop_t *loop,
-	             struct errbuf *err);
+	bool (*open)(void **out, struct store *front, const char *url, const struct store_options *options,
+		     uv_loop_t *loop, struct errbuf *err);
 	/* Queues. Never fails, never answers at once. */
 	void (*submit)(void *impl, struct op *op);
 	/* Sends what was queued. May answer ops. */
@@ -54,7 +56,7 @@ struct store_driver {
 
 /* url: "memory:", "sqlite:PATH" ... False: *err says why, and it is not retried (a wrong URL, a refused file system). */
 bool store_open(struct store **out, const char *url, const struct store_options *options, uv_loop_t *loop,
-                const struct store_events *events, struct errbuf *err);
+		const struct store_events *events, struct errbuf *err);
 void store_submit(struct store *store, struct op *op);
 void store_flush(struct store *store);
 /* Answers everything outstanding, frees the store, then calls back. */
