@@ -20,10 +20,10 @@ struct store;
 /* What comes back up. All on the loop's thread. */
 struct store_events {
 	void (*op_done)(void *arg, struct op *op);
-	void (*key_changed)(void *arg,
-			    struct slice key); /* waiters may try again; a hint, may be lost or come for nothing */
-	void (*health)(void *arg, bool up,
-		       const char *why); /* when it changes; why is for people, no passwords in it */
+	/* Waiters may try again; a hint, may be lost or come for nothing. */
+	void (*key_changed)(void *arg, struct slice key);
+	/* When it changes; why is for people, no passwords in it. */
+	void (*health)(void *arg, bool up, const char *why);
 	void *arg;
 };
 
