@@ -33,6 +33,18 @@ static void note_grant(struct call *call)
 		    now_ms + record_left_ms(&call->op.record, call->op.now));
 }
 
+/* What an operator ended is no live claim of ours either. */
+static void note_operator(struct call *call)
+{
+	const struct op *op = &call->op;
+	struct grant grant;
+
+	/* RESOLVE as=free has raised the fence by one. */
+	if (op->verdict.word == WORD_OK)
+		grants_settle(call->dispatch->grants, op->key, op->record.fence - (op->record.state == STATE_FREE),
+			      &grant);
+}
+
 /* Who settled by hand what others asked for, and why. */
 static void log_operator(const struct call *call)
 {
@@ -50,11 +62,13 @@ void account_answer(struct call *call)
 	struct stats *stats = call->dispatch->stats;
 	const struct op *op = &call->op;
 	bool failed = op->result == OP_REFUSED || op->result == OP_UNCERTAIN;
-	enum word word = failed ? WORD_ERR : op->verdict.word;
+	enum word word = failed || op->late ? WORD_ERR : op->verdict.word; /* as its client was told */
 
 	if (op->sent)
 		stats_observe(stats, STATS_STORE_DURATION, op->store_us);
-	if (failed)
+	if (op->late) /* that was counted when it was said */
+		;
+	else if (failed)
 		stats->errors[op->err]++;
 	else if (word == WORD_ERR)
 		stats->errors[op->verdict.err]++;
@@ -64,18 +78,19 @@ void account_answer(struct call *call)
 	switch (op->ask.verb) {
 	case ASK_CLAIM:
 		stats->claims[word]++;
-		stats->takeovers += word == WORD_WON && op->verdict.was == WAS_LAPSED;
+		stats->takeovers += op->verdict.word == WORD_WON && op->verdict.was == WAS_LAPSED;
 		stats_observe(stats, STATS_CLAIM_DURATION, clock_mono_us() - call->start_us);
-		if (word == WORD_WON)
+		if (op->verdict.word == WORD_WON)
 			note_grant(call);
 		break;
 	case ASK_RENEW:
-		if (word == WORD_OK)
+		if (op->verdict.word == WORD_OK)
 			note_grant(call);
 		break;
 	case ASK_RESOLVE:
 	case ASK_FORGET:
 		log_operator(call);
+		note_operator(call);
 		stats->settlements[call->verb][word]++;
 		break;
 	case ASK_COMPLETE:

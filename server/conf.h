@@ -11,6 +11,8 @@
 #include "../proto/proto.h"
 #include "log.h"
 
+#define CONF_MAX_NAMESPACE 255
+
 /* A place in conf.def for each setting. */
 enum conf_id {
 #define CONF(kind, name, field, fallback, metavar, help) CONF_ID_##name,

@@ -3,8 +3,8 @@
  *
  * In:  read -> take -> frame by frame to handler->request. All connections share one buffer for reading; a connection has memory of
  *      its own only while it holds an unfinished frame, so that ten thousand idle ones cost little.
- * Out: turn_answer -> in order into `out` -> flush, once per turn of the loop -> the kernel. What the kernel does not take at
- *      once is given to libuv, and the connection is not written to before that is done.
+ * Out: turn_answer -> in order into `out` -> flush, once per turn of the loop -> the kernel. When the kernel has no more room the
+ *      next octet, and no more, is given to libuv: its being written tells that there is room again.
  * End: the peer's end of input closes when everything is answered (it may still read: a half-closed peer; writing to one that
  *      is gone fails, so its wins count as unheard). An error of
  *      reading or writing, or no memory, closes at once; turns that are open then are detached, and end when they are answered.
@@ -79,14 +79,13 @@ static void on_closed(uv_handle_t *handle)
 	set->count--;
 	mem_free(conn->in);
 	mem_free(conn->out);
-	mem_free(conn->writing);
 	mem_free((void *)(uintptr_t)conn->kept.data);
 	mem_free(conn);
 	if (set->emptied != NULL)
 		set->emptied(set->emptied_arg, set->count);
 }
 
-static void turn_end(struct conn_set *set, struct turn *turn, bool heard)
+void turn_end(struct conn_set *set, struct turn *turn, bool heard)
 {
 	turn->conn = NULL;
 	mem_free(turn->held);
@@ -111,7 +110,7 @@ void end_heard(struct conn *conn)
 {
 	struct turn *turn;
 
-	while ((turn = conn->sent.first) != NULL && turn->at < conn->sure) {
+	while ((turn = conn->sent.first) != NULL && turn->at < out_taken(conn)) {
 		turn_unlink(&conn->sent, turn);
 		turn_end(conn->set, turn, true);
 	}
@@ -125,8 +124,6 @@ void conn_close(struct conn *conn)
 		return;
 	conn->closing = true;
 	dirty_clear(conn);
-	if (conn->writing != NULL)
-		conn->sure = conn->out_at - uv_stream_get_write_queue_size((uv_stream_t *)&conn->pipe);
 	end_heard(conn);
 	detach(conn, &conn->sent);
 	detach(conn, &conn->open);
@@ -139,7 +136,7 @@ void conn_close(struct conn *conn)
 
 static bool all_written(const struct conn *conn)
 {
-	return conn->turns == 0 && conn->out_len == 0 && conn->writing == NULL;
+	return conn->turns == 0 && conn->out_len == 0 && !conn->full;
 }
 
 /* ---- the whole ---- */
@@ -168,7 +165,7 @@ static bool conn_flush(struct conn *conn)
 {
 	size_t before;
 
-	if (conn->out_len > 0 && conn->writing == NULL)
+	if (conn->out_len > 0 && !conn->full)
 		write_now(conn);
 	if (conn->closing)
 		return false;
@@ -206,10 +203,12 @@ void conn_set_finish_all(struct conn_set *set)
 		conn_finish(conn);
 }
 
-void conn_set_close_all(struct conn_set *set)
+void conn_set_close_answered(struct conn_set *set)
 {
-	for (struct conn *conn = set->first; conn != NULL; conn = conn->next)
-		conn_close(conn);
+	for (struct conn *conn = set->first; conn != NULL; conn = conn->next) {
+		if (conn->turns == 0)
+			conn_close(conn);
+	}
 }
 
 bool conn_set_init(struct conn_set *set)

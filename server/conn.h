@@ -4,10 +4,12 @@
  * The order of answers is kept here: each request takes a `turn` when it arrives, and its answer leaves when all ordered turns
  * before it have left. A turn of a tagged request is not ordered and leaves as soon as it is answered.
  *
- * A turn tells its owner once, by handler->ended, whether the client can have heard the answer: from the moment the
- * kernel was handed the first octet of it, yes. An answer that was never handed over, or never given, was surely not heard.
+ * A turn ends once, by handler->ended. One that is `watched` ends when it is known whether the client can have heard the
+ * answer: from the moment the kernel was handed the first octet of it, yes; one that was never handed over was surely not
+ * heard. Any other ends as soon as its answer is in the stream: that costs nothing while a client does not read.
  *
- * Back-pressure: a connection is not read while its client does not read, or has too many requests under way.
+ * Back-pressure: a connection is not read while its client does not read, or has too many requests under way. Nor is
+ * it read twice in a turn of the loop, so that who sends without end does not keep the others waiting.
  */
 #ifndef CLAIMD_SERVER_CONN_H
 #define CLAIMD_SERVER_CONN_H
@@ -24,7 +26,9 @@ struct turn {
 	struct conn *conn; /* NULL: the connection has ended */
 	bool ordered;
 	bool answered;
-	char *held; /* an answer that waits for those before it; from mem_alloc */
+	bool watched;    /* the owner's, before the answer: it wants to know whether that was heard */
+	size_t expected; /* see turn_expect */
+	char *held;      /* an answer that waits for those before it; from mem_alloc */
 	size_t held_len;
 	uint64_t at; /* where in the connection's output it starts */
 };
@@ -37,7 +41,7 @@ struct conn_handler {
 	void (*broken)(void *arg, struct conn *conn, enum err code, const char *why);
 	/* After conn_await_header: the header of an HTTP request has been read. `line` is its first line. */
 	void (*http)(void *arg, struct conn *conn, struct slice line);
-	/* See above. The turn is its owner's again. */
+	/* See above; heard means nothing where the turn was not watched. The turn is its owner's again. */
 	void (*ended)(void *arg, struct turn *turn, bool heard);
 	/* The connection is gone; `session` (see conn_open) is to be freed. */
 	void (*closed)(void *arg, void *session);
@@ -58,8 +62,7 @@ struct conn_set {
 	struct conn *first; /* all connections */
 	struct conn *dirty; /* those with something to write or to take up again, linked */
 	size_t count;
-	char *scratch; /* the octets of one read */
-	bool flushing;
+	char *scratch;                           /* the octets of one read */
 	void (*emptied)(void *arg, size_t left); /* a connection is gone */
 	void *emptied_arg;
 };
@@ -73,8 +76,10 @@ bool conn_open(struct conn_set *set, int fd, void *session);
 void *conn_session(struct conn *conn);
 
 void turn_open(struct turn *turn, struct conn *conn, bool ordered);
+/* The answer may be so large: until it is given the client counts as not having taken these octets. Once, before the answer. */
+void turn_expect(struct turn *turn, size_t octets);
 /* Gives the answer, whole lines with their bodies; the octets are copied. Only while turn->conn is there. Not to be touched
- * afterwards: without memory the connection closes, and `ended` is called from inside. */
+ * afterwards: `ended` may be called from inside. Without memory the connection closes. */
 void turn_answer(struct turn *turn, struct slice head, struct slice body);
 
 /* From inside handler->request: `line` begins an HTTP request. Reads on to the empty line, then calls handler->http. */
@@ -90,6 +95,7 @@ void conn_close(struct conn *conn);
  * True: requests were taken up, so flush the store again. */
 bool conn_set_flush(struct conn_set *set);
 void conn_set_finish_all(struct conn_set *set);
-void conn_set_close_all(struct conn_set *set);
+/* Ends those that wait for nothing but their client to read. */
+void conn_set_close_answered(struct conn_set *set);
 
 #endif

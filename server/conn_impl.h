@@ -6,7 +6,7 @@
 
 #include "conn.h"
 
-#define CONN_SCRATCH 65536 /* octets of one read */
+#define CONN_SCRATCH 16384 /* octets of one read, and of one connection in a turn of the loop */
 
 struct turn_list {
 	struct turn *first, *last;
@@ -32,16 +32,17 @@ struct conn {
 
 	/* out */
 	char *out;
-	size_t out_len, out_cap;
-	uint64_t out_at; /* octets ever put into `out`, less out_len: where out[0] is in the stream */
-	uint64_t sure;   /* octets of the stream that the kernel has, or may have */
-	char *writing;   /* what libuv is writing; NULL: nothing */
+	size_t out_from, out_len, out_cap; /* the octets to be written are out_len, from out_from on */
+	uint64_t out_at;                   /* where the first of them is in the stream */
+	bool full;                         /* the kernel has no room: libuv waits for it with `octet` */
+	char octet;                        /* the one in front of out_at */
 	uv_write_t write;
 	size_t held_octets; /* in turns that wait for their order */
+	size_t expected;    /* of answers that are not given yet: turn_expect */
 
 	struct turn_list open;  /* not answered, or answered out of order and waiting */
 	struct turn_list loose; /* unordered, not answered */
-	struct turn_list sent;  /* in the stream, by `at`; not yet sure to be with the kernel */
+	struct turn_list sent;  /* watched ones in the stream, by `at`; the kernel has nothing of them yet */
 	size_t turns;           /* in open and loose */
 	bool closing;
 };
@@ -51,8 +52,9 @@ void turn_append(struct turn_list *list, struct turn *turn);
 void turn_unlink(struct turn_list *list, struct turn *turn);
 /* conn_set_flush will look at it. */
 void dirty_mark(struct conn *conn);
-/* Turns whose answers the kernel has end. */
+/* Watched turns end of whose answers the kernel has an octet. */
 void end_heard(struct conn *conn);
+void turn_end(struct conn_set *set, struct turn *turn, bool heard);
 
 /* conn_in.c */
 /* The client does not take its answers, or has too much under way. */
@@ -64,6 +66,8 @@ void take_kept(struct conn *conn);
 
 /* conn_out.c */
 bool out_append(struct conn *conn, const char *data, size_t len); /* false: no memory */
+/* How many octets of the stream the kernel has. */
+uint64_t out_taken(const struct conn *conn);
 void write_now(struct conn *conn);
 
 #endif

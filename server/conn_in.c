@@ -14,10 +14,8 @@
 
 bool held_back(const struct conn *conn)
 {
-	size_t unread = conn->out_len + conn->held_octets;
+	size_t unread = conn->out_len + conn->held_octets + conn->expected;
 
-	if (conn->writing != NULL)
-		unread += uv_stream_get_write_queue_size((const uv_stream_t *)&conn->pipe);
 	return conn->turns >= conn->set->limits.max_turns || unread > conn->set->limits.max_unread;
 }
 
@@ -31,12 +29,6 @@ static bool keep_line(struct conn *conn, const char *line, size_t len)
 	}
 	conn->kept = (struct slice){copy, len};
 	return true;
-}
-
-static void drop_line(struct conn *conn)
-{
-	mem_free((void *)(uintptr_t)conn->kept.data);
-	conn->kept = SLICE_ABSENT;
 }
 
 static void broken(struct conn *conn, enum err code, const char *why)
@@ -53,6 +45,7 @@ static size_t take_drain(struct conn *conn, const char *data, size_t len)
 {
 	size_t n = conn->drain < len ? (size_t)conn->drain : len;
 	struct conn_set *set = conn->set;
+	struct slice line;
 
 	conn->drain -= n;
 	if (conn->drain > 0)
@@ -61,8 +54,10 @@ static size_t take_drain(struct conn *conn, const char *data, size_t len)
 		broken(conn, ERR_SYNTAX, "no LF behind the body; is body= its length in octets?");
 		return n;
 	}
-	set->handler.request(set->handler.arg, conn, conn->kept, SLICE_ABSENT, true);
-	drop_line(conn);
+	line = conn->kept;
+	conn->kept = SLICE_ABSENT; /* it may be HTTP, whose line is kept there too */
+	set->handler.request(set->handler.arg, conn, line, SLICE_ABSENT, true);
+	mem_free((void *)(uintptr_t)line.data);
 	return n;
 }
 
@@ -212,7 +207,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 		if (!conn->closing && done < len && !conn->finishing && !in_append(conn, buf->base + done, len - done))
 			conn_close(conn);
 	}
-	if (!conn->closing && (conn->finishing || held_back(conn))) {
+	/* After a full buffer libuv would read on at once: the others first. */
+	if (!conn->closing && (conn->finishing || len == CONN_SCRATCH || held_back(conn))) {
 		uv_read_stop(stream);
 		conn->reading = false;
 		dirty_mark(conn);

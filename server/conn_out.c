@@ -1,94 +1,119 @@
 /*
  * conn_out.c - the answering half of a connection: answers get into their order, then into the kernel.
  *
- * `sure` is the heart of it: the octets that the kernel has. A turn whose answer starts before that mark may have been heard.
+ * out_taken is the heart of it: the octets that the kernel has. A turn whose answer starts before that mark may have been heard.
  */
 #include "conn_impl.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
 
 #include "../proto/mem.h"
 
 #define OUT_KEEP 4096 /* an output buffer up to this size is kept for the next answer */
 
+uint64_t out_taken(const struct conn *conn)
+{
+	/* The octet that libuv has is not the kernel's before libuv says so. */
+	return conn->out_at - (conn->full ? uv_stream_get_write_queue_size((const uv_stream_t *)&conn->pipe) : 0);
+}
+
+/* Room for len octets more behind the others. False: no memory. */
+static bool out_room(struct conn *conn, size_t len)
+{
+	size_t need = conn->out_len + len, cap = conn->out_cap < 512 ? 512 : conn->out_cap;
+	char *grown;
+
+	if (conn->out_from + need <= conn->out_cap)
+		return true;
+	if (conn->out_from >= conn->out_len && conn->out_from > 0) { /* no more is moved than was written since */
+		memmove(conn->out, conn->out + conn->out_from, conn->out_len);
+		conn->out_from = 0;
+	}
+	while (cap < conn->out_from + need)
+		cap *= 2;
+	if (cap == conn->out_cap)
+		return true;
+	grown = mem_resize(conn->out, cap);
+	if (grown == NULL)
+		return false;
+	conn->out = grown;
+	conn->out_cap = cap;
+	return true;
+}
+
 bool out_append(struct conn *conn, const char *data, size_t len)
 {
-	if (conn->out_len + len > conn->out_cap) {
-		size_t cap = conn->out_cap < 512 ? 512 : conn->out_cap;
-		char *grown;
-
-		while (cap < conn->out_len + len)
-			cap *= 2;
-		grown = mem_resize(conn->out, cap);
-		if (grown == NULL)
-			return false;
-		conn->out = grown;
-		conn->out_cap = cap;
-	}
+	if (!out_room(conn, len))
+		return false;
 	if (len > 0)
-		memcpy(conn->out + conn->out_len, data, len);
+		memcpy(conn->out + conn->out_from + conn->out_len, data, len);
 	conn->out_len += len;
 	return true;
 }
 
-static void on_written(uv_write_t *req, int status)
+static void out_written(struct conn *conn, size_t n)
+{
+	conn->out_from += n;
+	conn->out_len -= n;
+	conn->out_at += n;
+	if (conn->out_len > 0)
+		return;
+	conn->out_from = 0;
+	if (conn->out_cap <= OUT_KEEP)
+		return;
+	mem_free(conn->out);
+	conn->out = NULL;
+	conn->out_cap = 0;
+}
+
+static void on_room(uv_write_t *req, int status)
 {
 	struct conn *conn = req->data;
 
-	mem_free(conn->writing);
-	conn->writing = NULL;
 	if (conn->closing)
 		return;
-	/* After an error nobody knows how much of it the kernel had: it counts as heard, and the lease heals it. */
-	conn->sure = conn->out_at;
-	end_heard(conn);
-	if (status != 0)
+	if (status != 0) {
+		conn->out_at--; /* the octet never left */
+		conn->full = false;
 		conn_close(conn);
-	else
-		dirty_mark(conn);
+		return;
+	}
+	conn->full = false;
+	end_heard(conn);
+	dirty_mark(conn);
 }
 
-/* Gives libuv what the kernel did not take at once. */
-static void write_later(struct conn *conn, size_t from)
+/* Of what libuv is given nobody learns how much the kernel had when it fails; of one octet there is nothing to learn. */
+static void wait_for_room(struct conn *conn)
 {
-	uv_buf_t buf = uv_buf_init(conn->out + from, (unsigned)(conn->out_len - from));
+	uv_buf_t buf = uv_buf_init(&conn->octet, 1);
 
-	conn->writing = conn->out;
+	conn->octet = conn->out[conn->out_from];
 	conn->write.data = conn;
-	conn->out_at += conn->out_len;
-	conn->out = NULL;
-	conn->out_len = conn->out_cap = 0;
-	if (uv_write(&conn->write, (uv_stream_t *)&conn->pipe, &buf, 1, on_written) != 0) {
-		mem_free(conn->writing);
-		conn->writing = NULL;
+	if (uv_write(&conn->write, (uv_stream_t *)&conn->pipe, &buf, 1, on_room) != 0) {
 		conn_close(conn);
+		return;
 	}
+	conn->full = true;
+	out_written(conn, 1);
 }
 
 void write_now(struct conn *conn)
 {
-	uv_buf_t buf = uv_buf_init(conn->out, (unsigned)conn->out_len);
+	uv_buf_t buf =
+	    uv_buf_init(conn->out + conn->out_from, conn->out_len < INT_MAX ? (unsigned)conn->out_len : INT_MAX);
 	int n = uv_try_write((uv_stream_t *)&conn->pipe, &buf, 1);
 
 	if (n < 0 && n != UV_EAGAIN) {
 		conn_close(conn);
 		return;
 	}
-	if (n < 0)
-		n = 0;
-	conn->sure = conn->out_at + (uint64_t)n;
-	if ((size_t)n < conn->out_len) {
-		write_later(conn, (size_t)n);
-	} else {
-		conn->out_at += conn->out_len;
-		conn->out_len = 0;
-		if (conn->out_cap > OUT_KEEP) {
-			mem_free(conn->out);
-			conn->out = NULL;
-			conn->out_cap = 0;
-		}
-	}
+	if (n > 0)
+		out_written(conn, (size_t)n);
+	if (conn->out_len > 0)
+		wait_for_room(conn);
 	if (!conn->closing)
 		end_heard(conn);
 }
@@ -97,9 +122,14 @@ void write_now(struct conn *conn)
 static void emit(struct conn *conn, struct turn *turn, struct slice head, struct slice body)
 {
 	turn->at = conn->out_at + conn->out_len;
-	turn_append(&conn->sent, turn);
-	if (!out_append(conn, head.data, head.len) || !out_append(conn, body.data, body.len))
+	if (!out_append(conn, head.data, head.len) || !out_append(conn, body.data, body.len)) {
 		conn_close(conn);
+		turn_end(conn->set, turn, false);
+	} else if (turn->watched) {
+		turn_append(&conn->sent, turn);
+	} else {
+		turn_end(conn->set, turn, true);
+	}
 }
 
 /* Lets go the answers at the front of the order that are there. */
@@ -138,12 +168,19 @@ void turn_open(struct turn *turn, struct conn *conn, bool ordered)
 	conn->turns++;
 }
 
+void turn_expect(struct turn *turn, size_t octets)
+{
+	turn->expected = octets;
+	turn->conn->expected += octets;
+}
+
 void turn_answer(struct turn *turn, struct slice head, struct slice body)
 {
 	struct conn *conn = turn->conn;
 
 	assert(!turn->answered && conn != NULL);
 	turn->answered = true;
+	conn->expected -= turn->expected;
 	dirty_mark(conn);
 	if (turn->ordered && turn != conn->open.first) {
 		if (hold(turn, head, body))

@@ -20,6 +20,7 @@
 #define TOKEN_OCTETS 16
 #define LIST_DEFAULT 100
 #define LIST_MAX 1000
+#define ITEM_OCTETS 256 /* of an item on a page, guessed */
 #define SWEEP_DEFAULT 1000
 #define US_PER_MS 1000
 
@@ -108,7 +109,7 @@ static void do_stats(struct call *call)
 	mem_free(text);
 }
 
-static void do_daemon_status(struct call *call)
+static void do_daemon_status(struct call *call, const struct session *session)
 {
 	struct dispatch *dispatch = call->dispatch;
 	char head[2048];
@@ -116,7 +117,7 @@ static void do_daemon_status(struct call *call)
 
 	writer_init(&w, head, sizeof head);
 	reply_begin(&w, WORD_STATUS);
-	dispatch->say_status(dispatch->arg, &w);
+	dispatch->say_status(dispatch->arg, session->ns, &w);
 	reply_end(&w, call->tag, SLICE_ABSENT);
 	turn_answer(&call->turn, writer_done(&w), SLICE_ABSENT);
 }
@@ -287,6 +288,9 @@ static void do_scan(struct call *call, const struct request *req, const struct s
 
 	op_init(&call->op, call->verb == VERB_LIST ? OP_LIST : OP_SWEEP, SLICE_ABSENT);
 	fill_scan(call, req, session, &at);
+	/* Else a client that asks for many pages and reads none would have them all kept for it. */
+	if (call->verb == VERB_LIST)
+		turn_expect(&call->turn, call->op.scan.limit * ITEM_OCTETS);
 	submit(call);
 }
 
@@ -305,7 +309,7 @@ static void perform(struct call *call, const struct request *req, struct conn *c
 		break;
 	case VERB_STATUS:
 		if (req->key.data == NULL)
-			do_daemon_status(call);
+			do_daemon_status(call, session);
 		else
 			do_record(call, req, session, false);
 		break;
@@ -407,16 +411,26 @@ static void on_http(void *arg, struct conn *conn, struct slice line)
 	mem_free(text);
 }
 
+/* Nobody can have heard of this win. */
+static void undo(struct call *call)
+{
+	struct dispatch *dispatch = call->dispatch;
+	struct grant grant;
+
+	engine_undo(dispatch->engine, &call->op, clock_mono_ms());
+	grants_settle(dispatch->grants, call->op.key, call->op.record.fence, &grant);
+}
+
 /* The turn is over. Whoever of engine and connection comes second frees the call. */
 static void on_ended(void *arg, struct turn *turn, bool heard)
 {
-	struct dispatch *dispatch = arg;
 	struct call *call = (struct call *)(void *)turn;
 
+	(void)arg;
 	if (call->with_engine)
 		return;
 	if (call->granted && !heard)
-		engine_undo(dispatch->engine, &call->op, clock_mono_ms());
+		undo(call);
 	call_free(call);
 }
 
@@ -490,18 +504,19 @@ static void answer_record(struct call *call)
 
 void dispatch_answer(void *arg, struct op *op)
 {
-	struct dispatch *dispatch = arg;
 	struct call *call = (struct call *)(void *)((char *)op - offsetof(struct call, op));
 	bool answered_well = op->result == OP_APPLIED || op->result == OP_LOST;
 
+	(void)arg;
 	call->with_engine = false;
 	call->granted = answered_well && op->kind == OP_RECORD && op->ask.verb == ASK_CLAIM && !call->own_token &&
 			op->verdict.word == WORD_WON && op->verdict.was != WAS_OWN;
+	call->turn.watched = call->granted;
 	account_answer(call);
 	if (op->late || call->turn.conn == NULL) {
 		/* Its client was told ERR timeout, or is gone. A late answer on a turn that still stands is freed with the turn. */
 		if (call->granted)
-			engine_undo(dispatch->engine, op, clock_mono_ms());
+			undo(call);
 		call->granted = false;
 		if (call->turn.conn == NULL)
 			call_free(call);

@@ -23,8 +23,8 @@ struct dispatch {
 	struct stats *stats;
 	struct grants *grants;
 	struct log *log;
-	/* The fields of STATUS without a key, behind its first word. */
-	void (*say_status)(void *arg, struct writer *w);
+	/* The fields of STATUS without a key, behind its first word, for a client of that namespace (with its colon). */
+	void (*say_status)(void *arg, struct slice ns, struct writer *w);
 	/* What /metrics, /readyz and STATS show now. */
 	void (*look)(void *arg, struct stats_view *view);
 	void *arg;

@@ -9,7 +9,8 @@
  *     tick:   waiting too long -> refused, surely not done.  with the store too long -> late; the place stays taken
  *             until the store lets go, since what it does to the key is not known before.
  *
- * Every op has the same time limit, so the list by deadline is the list by submission.
+ * Every op has the same time limit, so the list by deadline is the list by submission. An undo has none: it waits until
+ * the store has had it.
  */
 #include "engine.h"
 
@@ -157,6 +158,8 @@ static void slot_remove(struct engine *engine, struct slot *slot)
 
 static void due_add(struct engine *engine, struct op *op, int64_t now_ms)
 {
+	if (op->own) /* nobody waits for it */
+		return;
 	op->deadline_ms = now_ms + engine->timeout_ms;
 	op->due_next = NULL;
 	op->due_prev = engine->due_last;
@@ -169,6 +172,8 @@ static void due_add(struct engine *engine, struct op *op, int64_t now_ms)
 
 static void due_remove(struct engine *engine, struct op *op)
 {
+	if (op->own)
+		return;
 	if (op->due_prev != NULL)
 		op->due_prev->due_next = op->due_next;
 	else
@@ -224,6 +229,7 @@ static void give_answer(struct engine *engine, struct op *op)
 {
 	engine->pending--;
 	if (op->own) {
+		engine->undone += op->result == OP_APPLIED;
 		op_release(op);
 		mem_free(op);
 	} else {
@@ -285,7 +291,6 @@ void engine_undo(struct engine *engine, const struct op *won, int64_t now_ms)
 		due_add(engine, op, now_ms);
 		engine->pending++;
 	}
-	engine->undone++;
 }
 
 /* Takes an op that waits (not the head) out of its key's queue. */
@@ -309,8 +314,7 @@ int64_t engine_tick(struct engine *engine, int64_t now_ms)
 		due_remove(engine, op);
 		if (op->sent) {
 			op->late = true;
-			if (!op->own)
-				engine->hooks.late(engine->hooks.arg, op);
+			engine->hooks.late(engine->hooks.arg, op);
 		} else {
 			unlink_waiting(op);
 			op_refuse(op, ERR_BUSY,

@@ -65,7 +65,7 @@ static void shard_remove(struct grants_shard *shard, struct grant *gone)
 /* Room for one more: forgets what is over and, where that is not enough, doubles. False: no memory. */
 static bool shard_make_room(struct grants_shard *shard, int64_t now_ms)
 {
-	struct grants_shard fresh = {NULL, PLACES_MIN, 0};
+	struct grants_shard fresh = {.places = PLACES_MIN, .next_ms = shard->next_ms};
 	size_t live = 0;
 
 	if (4 * (shard->count + 1) <= 3 * shard->places)
@@ -104,6 +104,8 @@ void grants_hold(struct grants *grants, struct slice key, int64_t fence, int64_t
 		*place = (struct grant){mark, now_ms, until_ms};
 	}
 	place->until_ms = until_ms;
+	if (until_ms < shard->next_ms)
+		shard->next_ms = until_ms;
 }
 
 bool grants_settle(struct grants *grants, struct slice key, int64_t fence, struct grant *out)
@@ -122,6 +124,21 @@ bool grants_settle(struct grants *grants, struct slice key, int64_t fence, struc
 	return true;
 }
 
+/* Forgets what is over. */
+static void shard_expire(struct grants_shard *shard, int64_t now_ms)
+{
+	shard->next_ms = INT64_MAX;
+	for (size_t at = 0; at < shard->places; at++) {
+		struct grant *place = &shard->place[at];
+
+		/* A removal moves another entry here, so the place is looked at again. */
+		while (place->mark != 0 && place->until_ms <= now_ms)
+			shard_remove(shard, place);
+		if (place->mark != 0 && place->until_ms < shard->next_ms)
+			shard->next_ms = place->until_ms;
+	}
+}
+
 size_t grants_live(struct grants *grants, int64_t now_ms)
 {
 	size_t live = 0;
@@ -129,11 +146,8 @@ size_t grants_live(struct grants *grants, int64_t now_ms)
 	for (size_t i = 0; i < GRANTS_SHARDS; i++) {
 		struct grants_shard *shard = &grants->shard[i];
 
-		for (size_t at = 0; at < shard->places; at++) {
-			/* A removal moves another entry here, so the place is looked at again. */
-			while (shard->place[at].mark != 0 && shard->place[at].until_ms <= now_ms)
-				shard_remove(shard, &shard->place[at]);
-		}
+		if (shard->count > 0 && shard->next_ms <= now_ms)
+			shard_expire(shard, now_ms);
 		live += shard->count;
 	}
 	return live;

@@ -20,6 +20,7 @@ struct grant {
 struct grants_shard {
 	struct grant *place; /* a power of two of them, at most 3/4 taken */
 	size_t places, count;
+	int64_t next_ms; /* no lease in it is over before; may be too early */
 };
 
 struct grants {
@@ -34,7 +35,7 @@ void grants_release(struct grants *grants);
 void grants_hold(struct grants *grants, struct slice key, int64_t fence, int64_t now_ms, int64_t until_ms);
 /* It was settled. True: it was one of ours, and *out is what was known of it. */
 bool grants_settle(struct grants *grants, struct slice key, int64_t fence, struct grant *out);
-/* How many are live; forgets those whose lease is over. Walks over all. */
+/* How many are live; forgets those whose lease is over. Walks over those shards only in which one may be. */
 size_t grants_live(struct grants *grants, int64_t now_ms);
 
 #endif

@@ -8,6 +8,7 @@
 #include "server.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -117,6 +118,7 @@ static void start_counting(struct server *server)
 	if (server->counting || server->phase != PHASE_SERVING)
 		return;
 	op_init(&server->count_op, OP_COUNT, SLICE_ABSENT);
+	server->count_op.scan.prefix = slice_from(server->scope);
 	server->counting = engine_submit(server->engine, &server->count_op, clock_mono_ms());
 }
 
@@ -289,6 +291,8 @@ int server_run(struct server *server, const struct conf *conf, char **envp)
 	memset(server, 0, sizeof *server);
 	server->conf = conf;
 	server->start_ms = clock_mono_ms();
+	if (conf->namespace != NULL)
+		snprintf(server->scope, sizeof server->scope, "%s:", conf->namespace);
 	signal(SIGPIPE, SIG_IGN);
 	log_init(&server->log, conf->log_format, conf->log_level, conf->log_keys, STDERR_FILENO);
 	conf_warnings(conf, warn, &server->log);

@@ -17,7 +17,7 @@
 enum server_phase {
 	PHASE_SERVING,
 	PHASE_DRAINING, /* a stop was asked for; everything goes on until nobody needs us */
-	PHASE_STOPPING, /* new requests are refused, those under way are answered */
+	PHASE_STOPPING, /* new requests are refused, those under way are answered; then clients are left */
 	PHASE_CLOSING   /* the store is being closed */
 };
 
@@ -44,8 +44,10 @@ struct server {
 	enum server_phase phase;
 	int64_t start_ms, phase_ms; /* monotonic: when the daemon and this phase began */
 	int64_t quiet_ms;           /* draining: since when nobody needs us; 0: somebody does */
+	bool finished;              /* stopping: nothing more is read */
 
-	struct op count_op; /* walks the store for the metrics, in the background */
+	char scope[CONF_MAX_NAMESPACE + 2]; /* the daemon's namespace with its colon; "": none */
+	struct op count_op;                 /* walks the store for the metrics, in the background */
 	bool counting;
 	struct counts counts; /* the last ones */
 	int64_t counted_ms;   /* when; 0: never */
@@ -55,7 +57,7 @@ struct server {
 int server_run(struct server *server, const struct conf *conf, char **envp);
 
 /* server_view.c: what STATUS and the metrics show. For dispatch; arg is the server. */
-void server_say_status(void *arg, struct writer *w);
+void server_say_status(void *arg, struct slice ns, struct writer *w);
 void server_look(void *arg, struct stats_view *view);
 
 /* server_stop.c */

@@ -2,8 +2,8 @@
  * server_stop.c - how the daemon leaves.
  *
  * TERM: it goes on as ever, since the worker beside it may still have claims to settle. When no connection and no live claim
- * of ours has been there for two seconds, or drain_timeout is over, it stops: new requests are refused, those under way answered,
- * then the store is closed. A second signal skips the waiting.
+ * of ours has been there for two seconds, or drain_timeout is over, it stops: new requests are refused with ERR draining while
+ * those under way are answered, then clients are left and the store is closed. A second signal skips the waiting.
  */
 #include "clock.h"
 #include "server.h"
@@ -40,7 +40,6 @@ static void stop(struct server *server, const char *why)
 	enter(server, PHASE_STOPPING);
 	server->dispatch.stopping = true;
 	listener_close(&server->listener);
-	conn_set_finish_all(&server->conns);
 }
 
 static void look_whether_needed(struct server *server)
@@ -57,12 +56,23 @@ static void look_whether_needed(struct server *server)
 		stop(server, "drain_timeout");
 }
 
+/* What clients had sent when the stop began is read and answered by the next look. Then nothing more is read; who still waits
+ * for an answer gets it. */
+static void leave_clients(struct server *server)
+{
+	int64_t since_ms = clock_mono_ms() - server->phase_ms;
+
+	if (since_ms >= LOOK_MS && !server->finished)
+		conn_set_finish_all(&server->conns);
+	server->finished = since_ms >= LOOK_MS;
+	if (since_ms >= LAST_WORDS_MS)
+		conn_set_close_answered(&server->conns);
+}
+
 void server_stop_step(struct server *server)
 {
 	if (server->phase != PHASE_STOPPING)
 		return;
-	if (server->conns.count > 0 && clock_mono_ms() - server->phase_ms >= LAST_WORDS_MS)
-		conn_set_close_all(&server->conns);
 	if (server->conns.count == 0 && engine_pending(server->engine) == 0) {
 		enter(server, PHASE_CLOSING);
 		store_close(server->store, on_store_closed, server);
@@ -75,6 +85,8 @@ static void on_look(uv_timer_t *timer)
 
 	if (server->phase == PHASE_DRAINING)
 		look_whether_needed(server);
+	else if (server->phase == PHASE_STOPPING)
+		leave_clients(server);
 }
 
 void server_stop_asked(struct server *server)

@@ -32,7 +32,7 @@ static void say_counts(struct writer *w, const struct server *server, int64_t no
 		reply_ms(w, "oldest_unknown_ms", counts->oldest_unknown_us / 1000);
 }
 
-void server_say_status(void *arg, struct writer *w)
+void server_say_status(void *arg, struct slice ns, struct writer *w)
 {
 	struct server *server = arg;
 	int64_t now_ms = clock_mono_ms();
@@ -51,7 +51,8 @@ void server_say_status(void *arg, struct writer *w)
 	reply_number(w, "connections", (int64_t)server->conns.count);
 	reply_number(w, "in_flight", (int64_t)engine_pending(server->engine));
 	reply_number(w, "granted_live", (int64_t)grants_live(&server->grants, now_ms));
-	say_counts(w, server, now_ms);
+	if (slice_equal(ns, slice_from(server->scope))) /* what others have is not for this client */
+		say_counts(w, server, now_ms);
 }
 
 void server_look(void *arg, struct stats_view *view)

@@ -10,7 +10,6 @@
 
 #define MAX_BODY (INT64_C(16) << 20)
 #define MAX_COUNT 1000000
-#define MAX_NAMESPACE 255
 #define MIN_FD 3 /* below are standard input, output and error */
 
 static const struct setting settings[CONF__COUNT] = {
@@ -181,8 +180,8 @@ static bool parse_url(enum conf_id id, char *text, struct conf *conf, struct err
 
 static bool parse_namespace(enum conf_id id, char *text, struct conf *conf, struct errbuf *err)
 {
-	if (strchr(text, ':') || strlen(text) > MAX_NAMESPACE) {
-		err_set(err, "a namespace has no colon and at most %d octets", MAX_NAMESPACE);
+	if (strchr(text, ':') || strlen(text) > CONF_MAX_NAMESPACE) {
+		err_set(err, "a namespace has no colon and at most %d octets", CONF_MAX_NAMESPACE);
 		return false;
 	}
 	return parse_string(id, text, conf);

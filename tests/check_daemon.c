@@ -3,6 +3,7 @@
  * service manager's ways, HTTP.
  */
 #include <check.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -363,6 +364,123 @@ START_TEST(a_second_signal_leaves_at_once)
 }
 END_TEST
 
+/* Nobody can write to the SQLite file as long as this is open: the lock of its writer, in the file that holds the locks. */
+static int block_store(void)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 120, .l_len = 1};
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/db-shm", daemon_.dir);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fcntl(fd, F_SETLK, &lock), 0);
+	return fd;
+}
+
+static void wait_for_log(const char *text)
+{
+	long long deadline_ms = wait_now_ms() + SPAWN_WAIT_MS;
+
+	while (!file_holds(daemon_.log, text))
+		ck_assert(wait_moment(deadline_ms));
+}
+
+START_TEST(what_is_under_way_is_answered_before_it_leaves)
+{
+	static const char *const args[] = {"--store", "sqlite:@/db", "--store-timeout", "15s", "--request-timeout",
+					   "16s",     NULL};
+	long long later_ms;
+	int fd, lock;
+
+	spawn_start(&daemon_, args);
+	starts(wire_ask_once(&daemon_, "CLAIM other"), "WON");
+	fd = dial();
+	lock = block_store();
+	ck_assert(wire_say(fd, "CLAIM slow\n"));
+	while (strstr(wire_ask_once(&daemon_, "STATUS"), "in_flight=0") != NULL)
+		;
+	kill(daemon_.pid, SIGTERM);
+	wait_for_log("draining");
+	kill(daemon_.pid, SIGTERM);
+	wait_for_log("asked for twice");
+	for (later_ms = wait_now_ms() + 1500;
+	     wait_moment(later_ms);) /* longer than a client that does not read is given */
+		;
+	ck_assert(spawn_alive(&daemon_));
+	close(lock);
+	starts(wire_line(fd), "WON fence=");
+	ck_assert(wire_closed(fd));
+	ck_assert_int_eq(spawn_wait(&daemon_), 0);
+	close(fd);
+}
+END_TEST
+
+/* Asks without a pause while the daemon stops. True: it heard that the daemon is draining. */
+static bool hears_draining(void)
+{
+	bool heard = false;
+	int fd = dial();
+
+	starts(wire_ask(fd, "PING"), "OK");
+	kill(daemon_.pid, SIGTERM);
+	wait_for_log("draining");
+	kill(daemon_.pid, SIGTERM);
+	for (;;) {
+		const char *line = wire_ask(fd, "PING");
+
+		if (*line == '\0')
+			break;
+		heard |= strncmp(line, "ERR draining retry=safe", 23) == 0;
+	}
+	close(fd);
+	ck_assert_int_eq(spawn_wait(&daemon_), 0);
+	return heard;
+}
+
+START_TEST(while_it_stops_it_says_so)
+{
+	bool heard = false;
+
+	/* It is a tenth of a second long; a busy machine may not give it to us. */
+	for (int i = 0; i < 20 && !heard; i++) {
+		if (i > 0)
+			unlink(daemon_.log);
+		spawn_start(&daemon_, in_memory);
+		heard = hears_draining();
+	}
+	ck_assert(heard);
+}
+END_TEST
+
+START_TEST(counts_are_of_ones_own_namespace)
+{
+	static const char *const args[] = {"--store", "sqlite:@/db", "--namespace", "a", NULL};
+	long long deadline_ms = wait_now_ms() + SPAWN_WAIT_MS;
+	int fd;
+
+	spawn_start(&daemon_, on_sqlite);
+	fd = dial();
+	starts(wire_ask(fd, "CLAIM a:k"), "WON");
+	starts(wire_ask(fd, "CLAIM b:k"), "WON");
+	starts(wire_ask(fd, "CLAIM b:l"), "WON");
+	close(fd);
+	spawn_stop(&daemon_, SIGKILL);
+	spawn_start(&daemon_, on_sqlite);
+	while (strstr(wire_ask_once(&daemon_, "STATUS"), " live=3 ") == NULL)
+		ck_assert(wait_moment(deadline_ms));
+	fd = dial();
+	starts(wire_ask(fd, "HELLO ns=a"), "OK");
+	ck_assert_ptr_null(strstr(wire_ask(fd, "STATUS"), "live=3"));
+	close(fd);
+	spawn_stop(&daemon_, SIGKILL);
+	spawn_start(&daemon_, args);
+	while (strstr(wire_ask_once(&daemon_, "STATUS"), "counts_age_ms=") == NULL)
+		ck_assert(wait_moment(deadline_ms));
+	has(wire_ask_once(&daemon_, "STATUS"), " live=1 ");
+}
+END_TEST
+
 /* ---- HTTP on the socket ---- */
 
 static void http(const char *request, const char *start, const char *part)
@@ -499,6 +617,9 @@ static void add_process(TCase *tests)
 	tcase_add_test(tests, draining_goes_on_answering);
 	tcase_add_test(tests, a_live_claim_is_waited_for);
 	tcase_add_test(tests, a_second_signal_leaves_at_once);
+	tcase_add_test(tests, what_is_under_way_is_answered_before_it_leaves);
+	tcase_add_test(tests, while_it_stops_it_says_so);
+	tcase_add_test(tests, counts_are_of_ones_own_namespace);
 	tcase_add_test(tests, http_is_answered);
 	tcase_add_test(tests, not_ready_while_draining);
 	tcase_add_test(tests, readiness_is_told);

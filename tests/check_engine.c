@@ -223,6 +223,27 @@ START_TEST(an_undo_alone_is_sent_at_once)
 }
 END_TEST
 
+START_TEST(an_undo_is_not_given_up_behind_others)
+{
+	struct op a, b, *undo;
+
+	claim(&a, "k", 0);
+	claim(&b, "k", 0);
+	win(&a, 77);
+	engine_undo(engine, &a, 1);
+	engine_tick(engine, 5000); /* b is late, and the store still has it */
+	ck_assert_int_eq(late_count, 1);
+	ck_assert_int_eq(at_store_count, 2);
+	win(&b, 77);
+	ck_assert_int_eq(at_store_count, 3);
+	undo = at_store[2];
+	ck_assert_int_eq(undo->ask.fence, 77);
+	undo->result = OP_REFUSED;
+	engine_done(engine, undo);
+	ck_assert_uint_eq(engine_undone(engine), 0); /* it was tried, and is not so */
+}
+END_TEST
+
 START_TEST(without_memory_nothing_is_taken)
 {
 	struct op a;
@@ -258,6 +279,7 @@ int main(void)
 	tcase_add_test(tests, a_middle_one_leaves_the_queue);
 	tcase_add_test(tests, an_undo_goes_first);
 	tcase_add_test(tests, an_undo_alone_is_sent_at_once);
+	tcase_add_test(tests, an_undo_is_not_given_up_behind_others);
 	tcase_add_test(tests, without_memory_nothing_is_taken);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_NORMAL);

@@ -37,6 +37,30 @@ TESTS += tests/check_engine
 endif
 
 if HAVE_CHECK
+check_PROGRAMS += tests/check_conn
+tests_check_conn_SOURCES = tests/check_conn.c
+tests_check_conn_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_conn_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_conn
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_dispatch
+tests_check_dispatch_SOURCES = tests/check_dispatch.c
+tests_check_dispatch_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_dispatch_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_dispatch
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_grants
+tests_check_grants_SOURCES = tests/check_grants.c
+tests_check_grants_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_grants_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_grants
+endif
+
+if HAVE_CHECK
 check_PROGRAMS += tests/check_conf
 tests_check_conf_SOURCES = tests/check_conf.c tests/settings.c tests/settings.h
 tests_check_conf_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
