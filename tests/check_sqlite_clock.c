@@ -41,6 +41,7 @@ END_TEST
 START_TEST(a_new_boot)
 {
 	struct file_clock clock = {.boot_id = "boot-0", .base_wall_us = 1000, .base_boot_us = 100, .seen_us = 4000};
+	struct machine_time later = here;
 
 	ck_assert(file_clock_rebase(&clock, &here));
 	ck_assert_str_eq(clock.boot_id, "boot-1");
@@ -50,6 +51,8 @@ START_TEST(a_new_boot)
 	clock = (struct file_clock){.boot_id = "boot-0", .seen_us = 9000};
 	ck_assert(file_clock_rebase(&clock, &here));
 	ck_assert_int_eq(file_clock_now(&clock, &here), 9001);
+	later.boot_us += 50; /* and it goes */
+	ck_assert_int_eq(file_clock_now(&clock, &later), 9050);
 	/* the same name, but a boottime that has begun again */
 	clock = (struct file_clock){.boot_id = "boot-1", .base_wall_us = 1000, .base_boot_us = 301, .seen_us = 1001};
 	ck_assert(file_clock_rebase(&clock, &here));
@@ -148,6 +151,18 @@ static void offset_set(const char *file, const char *offset)
 	ck_assert_int_eq(rename(next, file), 0);
 }
 
+/* libfaketime and a sanitizer's runtime each wait for the other when a process starts: the steps are for the plain build. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED true
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED false
+#endif
+
 static const char *stepped_db, *stepped_offsets;
 
 static void lease_stands(int64_t fence, int64_t began)
@@ -219,8 +234,6 @@ START_TEST(steps_of_the_wall_clock)
 		setenv("FAKETIME_DONT_FAKE_MONOTONIC", "1", 1);
 		setenv("FAKETIME_NO_CACHE", "1", 1);
 		setenv("FAKETIME_TIMESTAMP_FILE", offsets, 1);
-		setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
-		setenv("TSAN_OPTIONS", "report_bugs=0", 1); /* libfaketime's threads race with each other */
 		execl("/proc/self/exe", "check_sqlite_clock", "stepped", db, offsets, (char *)NULL);
 		_exit(99);
 	}
@@ -234,21 +247,19 @@ int main(int argc, char **argv)
 {
 	TCase *sums = tcase_create("sums"), *file = tcase_create("file"), *steps = tcase_create("steps");
 	TCase *const cases[] = {sums, file, steps};
-	int failed;
 
 	if (argc == 4 && strcmp(argv[1], "stepped") == 0) {
 		stepped_db = argv[2];
 		stepped_offsets = argv[3];
 		tcase_add_test(steps, stepped);
-		failed = case_run("sqlite under libfaketime", &steps, 1);
-		fflush(stdout);
-		_exit(failed); /* what libfaketime does at the end does not go with sanitizers */
+		return case_run("sqlite under libfaketime", &steps, 1);
 	}
 	tcase_add_test(sums, time_from_the_base);
 	tcase_add_test(sums, a_new_boot);
 	tcase_add_test(sums, boot_id_has_no_end_of_line);
 	tcase_add_test(file, the_file_says_what_time_it_is);
 	tcase_add_test(file, leases_end_by_it);
-	tcase_add_test(steps, steps_of_the_wall_clock);
+	if (!SANITIZED)
+		tcase_add_test(steps, steps_of_the_wall_clock);
 	return case_run("sqlite clock", cases, 3);
 }

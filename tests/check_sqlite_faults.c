@@ -41,16 +41,23 @@ static void must(bool done, const char *what)
 
 /* ---- file systems ---- */
 
+/* The folder "m", where only this process will see what it mounts. In a chroot "/" is no mount that could be made private: there
+ * the folder itself becomes one. */
 static void own_mounts(void)
 {
+	const char *m = case_path("m");
+
+	must(mkdir(m, 0700) == 0, "a folder");
 	must(unshare(CLONE_NEWNS) == 0, "a mount namespace");
-	must(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0, "private mounts");
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
+		return;
+	must(errno == EINVAL && mount(m, m, NULL, MS_BIND, NULL) == 0, "a mount of its own");
+	must(mount("none", m, NULL, MS_PRIVATE, NULL) == 0, "private mounts");
 }
 
 static void tmpfs_mount(const char *options)
 {
 	own_mounts();
-	must(mkdir(case_path("m"), 0700) == 0, "a folder");
 	must(mount("none", case_path("m"), "tmpfs", 0, options) == 0, "a tmpfs");
 }
 
@@ -77,7 +84,6 @@ START_TEST(fuse_is_refused)
 
 	must(fd >= 0, "/dev/fuse");
 	own_mounts();
-	must(mkdir(case_path("m"), 0700) == 0, "a folder");
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=65534,group_id=65534", fd);
 	must(mount("none", case_path("m"), "fuse", MS_NOSUID | MS_NODEV, options) == 0, "a FUSE mount");
 	ck_assert(!shop_try(&shop, case_path("m/db"), 1000, &err));
@@ -186,7 +192,6 @@ static void ext4_mount(void)
 	char command[400];
 
 	own_mounts();
-	must(mkdir(case_path("m"), 0700) == 0, "a folder");
 	snprintf(command, sizeof(command), "truncate -s 16M %s && mkfs.ext4 -q -F %s && mount -o loop %s %s",
 		 case_path("image"), case_path("image"), case_path("image"), case_path("m"));
 	must(system(command) == 0, "ext4 on a loop device (mkfs.ext4 is in e2fsprogs)");
@@ -237,6 +242,28 @@ START_TEST(folder_removed_while_running)
 	shop_wait_heal(&shop, "k");
 	ck_assert_int_eq(shop_ask(&shop, "old", ask_claim(OTHER))->verdict.word, WORD_HELD);
 	shop_close(&shop);
+}
+END_TEST
+
+/* What stands there then is used, also when it is another file: a backup that was put back, a volume that was mounted again. */
+START_TEST(another_store_in_its_place)
+{
+	char command[400];
+
+	shop_open(&shop, case_path("m/db"));
+	shop_win(&shop, "old");
+	shop_close(&shop);
+	snprintf(command, sizeof(command), "cp -R %s %s", case_path("m"), case_path("copy"));
+	must(system(command) == 0, "cp");
+	shop_open(&shop, case_path("m/db"));
+	shop_win(&shop, "lost");
+	must(rename(case_path("m"), case_path("off")) == 0, "rename");
+	must(rename(case_path("copy"), case_path("m")) == 0, "rename");
+	shop_wait_heal(&shop, "k");
+	ck_assert_int_eq(shop_ask(&shop, "old", ask_claim(OTHER))->verdict.word, WORD_HELD);
+	ck_assert_int_eq(shop_ask(&shop, "lost", ask_of(ASK_STATUS, 0))->verdict.word, WORD_NOTFOUND);
+	shop_close(&shop);
+	ck_assert_int_eq(sql_number(case_path("m/db"), "SELECT count(*) FROM record"), 2);
 }
 END_TEST
 
@@ -308,10 +335,14 @@ static void locker_stop(pid_t pid, int stop)
 	ck_assert_int_eq(status, 0);
 }
 
+#define WAITING \
+	10300 /* twenty batches: those behind have waited as long as the first, and 20 waits would be too long */
+#define PATIENCE_MS 2000
+
 START_TEST(locked_by_another_process)
 {
-	static struct op ops[1200]; /* more than one batch: those behind have waited as long */
-	static char keys[1200][16];
+	static struct op ops[WAITING];
+	static char keys[WAITING][16];
 	struct errbuf err = {""};
 	int64_t start;
 	pid_t pid;
@@ -322,16 +353,16 @@ START_TEST(locked_by_another_process)
 	shop_close(&shop);
 	pid = locker_start(case_path("db"), &stop);
 	start = mono_ms();
-	ck_assert_msg(shop_try(&shop, case_path("db"), 400, &err), "%s", err.text);
-	for (i = 0; i < 1200; i++) {
+	ck_assert_msg(shop_try(&shop, case_path("db"), PATIENCE_MS, &err), "%s", err.text);
+	for (i = 0; i < WAITING; i++) {
 		snprintf(keys[i], sizeof(keys[i]), "key-%d", i);
 		op_init(&ops[i], OP_RECORD, slice_from(keys[i]));
 		ops[i].ask = ask_claim(TOKEN);
 		shop_submit(&shop, &ops[i]);
 	}
-	shop_run(&shop);                          /* in its bound, since it gives up after 30 s */
-	ck_assert_int_ge(mono_ms() - start, 400); /* it has waited, in case it had been short */
-	for (i = 0; i < 1200; i++) {
+	shop_run(&shop);                                  /* in its bound, since it gives up after 30 s */
+	ck_assert_int_ge(mono_ms() - start, PATIENCE_MS); /* it has waited, in case it had been short */
+	for (i = 0; i < WAITING; i++) {
 		is_refused(&ops[i]);
 		ck_assert_msg(strstr(ops[i].why.text, "locked"), "%s", ops[i].why.text);
 	}
@@ -417,6 +448,39 @@ START_TEST(a_sync_is_shared)
 	atomic_store(&faults->hold, 0);
 	shop_run(&shop);
 	ck_assert_int_eq(atomic_load(&faults->syncs) - before, 2);
+	shop_close(&shop);
+}
+END_TEST
+
+/* The reader sees that a record is gone; by the time the writer comes to delete it the key has been claimed again. */
+START_TEST(swept_only_what_is_still_gone)
+{
+	struct vfs_faults *faults = vfs_faults_use();
+	struct ask brief = ask_claim(OTHER);
+	struct op sweep, op;
+
+	shop_open(&shop, case_path("db"));
+	brief.lease = brief.ttl = 1 * MS;
+	shop_ask(&shop, "k", brief);
+	while (shop_ask(&shop, "k", ask_of(ASK_STATUS, 0))->verdict.word != WORD_NOTFOUND)
+		;
+	atomic_store(&faults->hold, 1);
+	op_init(&op, OP_RECORD, SLICE_OF("k"));
+	op.ask = ask_claim(TOKEN);
+	shop_submit(&shop, &op);
+	while (!atomic_load(&faults->held))
+		shop_turn(&shop);
+	op_init(&sweep, OP_SWEEP, SLICE_ABSENT);
+	sweep.scan.limit = 10;
+	shop_submit(&shop, &sweep);
+	shop_look(&shop,
+		  "k"); /* each is answered in a turn of the reader: the sweep's is over with the second at last */
+	shop_look(&shop, "k");
+	atomic_store(&faults->hold, 0);
+	shop_run(&shop);
+	ck_assert_int_eq(op.verdict.word, WORD_WON);
+	ck_assert_int_eq(sweep.deleted, 0);
+	ck_assert_int_eq(shop_ask(&shop, "k", ask_claim(OTHER))->verdict.word, WORD_HELD);
 	shop_close(&shop);
 }
 END_TEST
@@ -552,11 +616,13 @@ int main(void)
 	tcase_add_test(disk, read_only_at_start_heals);
 	tcase_add_test(disk, read_only_while_running_heals);
 	tcase_add_test(disk, folder_removed_while_running);
+	tcase_add_test(disk, another_store_in_its_place);
 	tcase_add_loop_test(disk, file_replaced_while_running, 0, 3);
 	tcase_add_test(lock, locked_by_another_process);
 	tcase_add_test(lock, close_does_not_wait_for_a_lock);
 	tcase_add_test(sync, no_answer_before_the_sync);
 	tcase_add_test(sync, a_sync_is_shared);
+	tcase_add_test(sync, swept_only_what_is_still_gone);
 	tcase_add_test(sync, refused_commit_does_not_come_back);
 	tcase_add_test(sync, commit_in_doubt_is_told_so);
 	tcase_add_test(sync, commit_in_doubt_heals);

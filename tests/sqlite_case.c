@@ -220,6 +220,21 @@ const struct op *shop_scan(struct shop *shop, enum op_kind kind, struct scan sca
 	return &one;
 }
 
+void shop_look(struct shop *shop, const char *key)
+{
+	int64_t end = mono_ms() + DEADLINE_MS;
+	size_t before = shop->answers;
+	struct op op;
+
+	op_init(&op, OP_RECORD, slice_from(key));
+	op.ask = ask_of(ASK_STATUS, 0);
+	shop_submit(shop, &op);
+	while (shop->answers == before && mono_ms() < end)
+		shop_turn(shop);
+	ck_assert_uint_eq(shop->answers, before + 1);
+	op_release(&op);
+}
+
 struct ask ask_claim(struct slice token)
 {
 	return (struct ask){.verb = ASK_CLAIM, .lease = HOUR, .ttl = HOUR, .token = token};

@@ -52,6 +52,8 @@ void shop_wait_up(struct shop *shop, bool up);
 /* One call; the answer is valid until the next one. */
 const struct op *shop_ask(struct shop *shop, const char *key, struct ask ask);
 const struct op *shop_scan(struct shop *shop, enum op_kind kind, struct scan scan);
+/* A STATUS that is answered while others are not. */
+void shop_look(struct shop *shop, const char *key);
 struct ask ask_claim(struct slice token);
 struct ask ask_of(enum ask_verb verb, int64_t fence);
 /* CLAIM must be won; returns the fence. */
