@@ -335,8 +335,8 @@ static void locker_stop(pid_t pid, int stop)
 	ck_assert_int_eq(status, 0);
 }
 
-#define WAITING \
-	10300 /* twenty batches: those behind have waited as long as the first, and 20 waits would be too long */
+/* Twenty batches: those behind have waited as long as the first, and 20 waits would be too long. */
+#define WAITING 10300
 #define PATIENCE_MS 2000
 
 START_TEST(locked_by_another_process)
@@ -473,13 +473,14 @@ START_TEST(swept_only_what_is_still_gone)
 	op_init(&sweep, OP_SWEEP, SLICE_ABSENT);
 	sweep.scan.limit = 10;
 	shop_submit(&shop, &sweep);
-	shop_look(&shop,
-		  "k"); /* each is answered in a turn of the reader: the sweep's is over with the second at last */
+	/* each is answered in a turn of the reader, so with the second at last the sweep's turn is over */
+	shop_look(&shop, "k");
 	shop_look(&shop, "k");
 	atomic_store(&faults->hold, 0);
 	shop_run(&shop);
 	ck_assert_int_eq(op.verdict.word, WORD_WON);
 	ck_assert_int_eq(sweep.deleted, 0);
+	op_release(&op);
 	ck_assert_int_eq(shop_ask(&shop, "k", ask_claim(OTHER))->verdict.word, WORD_HELD);
 	shop_close(&shop);
 }

@@ -109,9 +109,20 @@ static void on_news(uv_async_t *news)
 	uv_close((uv_handle_t *)news, ended);
 }
 
-void sqlite_thread_end(struct sqlite *s, enum side side)
+/* The last one closes both connections, one after the other: at once neither would be the last, which takes the WAL away. */
+void sqlite_thread_end(struct sqlite *s)
 {
-	sqlite_db_close(&s->db[side]);
+	bool last;
+
+	uv_mutex_lock(&s->lock);
+	last = s->running == 1;
+	if (!last)
+		s->running--;
+	uv_mutex_unlock(&s->lock);
+	if (!last)
+		return;
+	sqlite_db_close(&s->db[SIDE_READER]);
+	sqlite_db_close(&s->db[SIDE_WRITER]);
 	uv_mutex_lock(&s->lock);
 	s->running--;
 	uv_mutex_unlock(&s->lock);

@@ -45,7 +45,7 @@ struct sqlite {
 	uv_cond_t wake[SIDE__COUNT];
 	struct op_list queue[SIDE__COUNT];
 	struct op_list done;
-	int running; /* threads that have not said their last word */
+	int running; /* 0: both threads are over, and the file is closed */
 	bool up;
 	struct errbuf why;
 	struct reap reap;
@@ -67,8 +67,8 @@ void op_list_join(struct op_list *list, struct op_list *from);
 void sqlite_answer(struct sqlite *s, struct op_list *done);
 /* Up, or down with the reason. */
 void sqlite_health(struct sqlite *s, bool up, const struct errbuf *why);
-/* Last of all: closes the thread's connection and tells the loop. */
-void sqlite_thread_end(struct sqlite *s, enum side side);
+/* Last of all, for each thread: when both have come here the file is closed and the loop is told. */
+void sqlite_thread_end(struct sqlite *s);
 /* Their mains; the argument is the struct sqlite. */
 void sqlite_writer_main(void *arg);
 void sqlite_reader_main(void *arg);

@@ -298,10 +298,6 @@ static enum opened connect(struct sqlite_db *db, bool create, struct errbuf *err
 		rc = sqlite3_busy_handler(db->conn, busy, db);
 	if (rc != SQLITE_OK)
 		return open_fault(db, rc, "cannot open it", err);
-	if (sqlite3_db_readonly(db->conn, "main") != 0) {
-		err_set(err, "%s cannot be written to", db->path);
-		return OPEN_LATER;
-	}
 	result = owner_check(db, create, &owner, err);
 	if (result == OPENED)
 		result = settings_make(db, err);

@@ -159,13 +159,13 @@ static struct slice prefix_end(struct slice prefix, char end[PROTO_MAX_KEY + 1])
 	return (struct slice){end, len};
 }
 
-/* Where the page begins: behind the cursor, or with the prefix. The key behind a key is that with a NUL at its end. */
+/* Where the page begins: behind the cursor (where it is in front of the prefix nothing is shown for that), or with the prefix. The key behind a key is that with a NUL at its end. */
 static struct slice page_start(const struct scan *scan, char start[PROTO_MAX_KEY + 1])
 {
 	static const char empty[] = "";
 	struct slice cursor = scan->cursor;
 
-	if (!cursor.data || cursor.len > PROTO_MAX_KEY || slice_compare(cursor, scan->prefix) < 0)
+	if (!cursor.data || cursor.len > PROTO_MAX_KEY)
 		return scan->prefix.data ? scan->prefix : (struct slice){empty, 0};
 	memcpy(start, cursor.data, cursor.len);
 	start[cursor.len] = '\0';

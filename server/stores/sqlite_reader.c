@@ -439,5 +439,5 @@ void sqlite_reader_main(void *arg)
 		wal_tend(&r);
 	}
 	refuse_all(&r, &ops);
-	sqlite_thread_end(s, SIDE_READER);
+	sqlite_thread_end(s);
 }

@@ -466,5 +466,5 @@ void sqlite_writer_main(void *arg)
 		answer(&w, outcome, &why);
 		checkpoint_finish(&w);
 	}
-	sqlite_thread_end(s, SIDE_WRITER);
+	sqlite_thread_end(s);
 }
