@@ -64,7 +64,7 @@ static bool take_lock(struct listener *listener, struct errbuf *err)
 	char path[sizeof((struct sockaddr_un *)0)->sun_path + 8];
 
 	snprintf(path, sizeof path, "%s.lock", listener->path);
-	listener->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	listener->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (listener->lock_fd < 0) {
 		err_set(err, "cannot open the lock file %s: %s", path, strerror(errno));
 		return false;
@@ -110,17 +110,26 @@ static int make_socket(const char *temporary, const struct listener_options *opt
 	return -1;
 }
 
+/* A socket there is a dead daemon's; anything else is somebody's. */
+static bool may_replace(const char *path, struct errbuf *err)
+{
+	struct stat there;
+
+	if (lstat(path, &there) != 0 || S_ISSOCK(there.st_mode))
+		return true;
+	err_set(err, "%s is there and is no socket; remove it, or choose another --socket", path);
+	return false;
+}
+
 static bool publish(struct listener *listener, const struct listener_options *options, struct errbuf *err)
 {
 	char temporary[sizeof((struct sockaddr_un *)0)->sun_path];
 	struct stat there;
 	int fd;
 
-	if (lstat(options->path, &there) == 0 && !S_ISSOCK(there.st_mode)) {
-		err_set(err, "%s is there and is no socket; remove it, or choose another --socket", options->path);
-		return false;
-	}
 	snprintf(temporary, sizeof temporary, "%s.new", options->path);
+	if (!may_replace(options->path, err) || !may_replace(temporary, err))
+		return false;
 	fd = make_socket(temporary, options, err);
 	if (fd < 0)
 		return false;

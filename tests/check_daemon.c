@@ -285,6 +285,31 @@ START_TEST(what_is_no_socket_is_left_alone)
 }
 END_TEST
 
+START_TEST(nor_is_what_stands_beside_it)
+{
+	char beside[300];
+	FILE *file;
+
+	snprintf(beside, sizeof beside, "%s.new", daemon_.socket);
+	file = fopen(beside, "w");
+	ck_assert_ptr_nonnull(file);
+	fputs("precious", file);
+	fclose(file);
+	spawn_launch(&daemon_, in_memory);
+	ck_assert_int_eq(spawn_wait(&daemon_), 69);
+	ck_assert(file_holds(beside, "precious"));
+	ck_assert(file_holds(daemon_.log, "is no socket"));
+	unlink(beside);
+	snprintf(beside, sizeof beside, "%s.lock", daemon_.socket);
+	unlink(beside);
+	ck_assert_int_eq(symlink("elsewhere", beside), 0);
+	spawn_launch(&daemon_, in_memory);
+	ck_assert_int_eq(spawn_wait(&daemon_), 69);
+	snprintf(beside, sizeof beside, "%s/elsewhere", daemon_.dir);
+	ck_assert_int_ne(access(beside, F_OK), 0);
+}
+END_TEST
+
 START_TEST(a_path_too_long_is_explained)
 {
 	snprintf(daemon_.socket, sizeof daemon_.socket, "%s/%0120d", daemon_.dir, 1);
@@ -611,6 +636,7 @@ static void add_process(TCase *tests)
 	tcase_add_test(tests, the_socket_has_its_mode);
 	tcase_add_test(tests, a_second_daemon_is_refused);
 	tcase_add_test(tests, what_is_no_socket_is_left_alone);
+	tcase_add_test(tests, nor_is_what_stands_beside_it);
 	tcase_add_test(tests, a_path_too_long_is_explained);
 	tcase_add_test(tests, a_wrong_store_is_explained);
 	tcase_add_test(tests, an_idle_daemon_leaves_when_asked);
