@@ -319,12 +319,10 @@ static int claim_and_run(struct run *run)
 		cli_say("the daemon answered WON without a fence. Not run");
 		return CLI_UNREACHABLE;
 	}
-	int status = 128 + run->stop_signal;
-	if (run->stop_signal == 0) {
-		if (run->config->max_attempts > 0 && run->attempts > run->config->max_attempts)
-			return run_burn(run);
-		status = run_start(run);
-	}
+	/* A stop is looked at in run_start, at the last moment: that is the one place. */
+	if (run->config->max_attempts > 0 && run->attempts > run->config->max_attempts)
+		return run_burn(run);
+	int status = run_start(run);
 	if (status == CLI_OK) {
 		run_watch(run);
 		return run_settle(run);

@@ -112,6 +112,33 @@ usr1_before_the_win()
 	peer_ok 'USR1 before the win'
 }
 
+# A signal that the caller ignores is no stop.
+nohup_before_the_win()
+{
+	rm -f "$dir/asked" "$dir/go" "$dir/ran"
+	peer <<-END
+		accept
+		hello
+		want CLAIM key *
+		touch $dir/asked
+		wait $dir/go
+		say WON fence=77 lease_ms=30000 attempts=1 was=new
+		want COMPLETE key fence=77 token=* body=19
+		say OK state=done fence=77 ttl_ms=1000
+		eof
+	END
+	sh -c 'trap "" HUP; exec "$@"' sh "$claim" run key -- touch "$dir/ran" &
+	run=$!
+	pids="$pids $run"
+	until_ok 'it asks' test -e "$dir/asked"
+	kill -HUP "$run"
+	touch "$dir/go"
+	ends 'HUP that is ignored' 0 "$run"
+	same 'it ran' yes "$(test -e "$dir/ran" && echo yes || echo no)"
+	peer_ok 'HUP that is ignored'
+	rm -f "$dir/ran"
+}
+
 # The effect has happened and the daemon does not answer: a stop shortens the wait, and the status is that of the command.
 while_settling()
 {
@@ -179,6 +206,11 @@ inherited()
 
 left_behind()
 {
+	# Much memory makes it slow to die: the key is not free before it is gone.
+	exits 'fails and leaves a large process behind' 3 "$claim" run large -- sh -c '
+		{ head -c 200m /dev/zero; touch "$1/full"; exec sleep 100; } | tail -c 200m >/dev/null &
+		echo $! >"$1/pid"; while [ ! -e "$1/full" ]; do sleep 0.02; done; exit 3' sh "$dir"
+	same 'it is gone' yes "$(gone "$(cat "$dir/pid")" && echo yes || echo no)"
 	exits 'fails and leaves a process behind' 3 "$claim" run left -- sh -c 'sleep 100 & echo $! >"$1/pid"; exit 3' sh "$dir"
 	same 'it is gone before the key is free' yes "$(gone "$(cat "$dir/pid")" && echo yes || echo no)"
 	exits 'dies and leaves a process behind' 137 "$claim" run left2 -- sh -c 'sleep 100 & echo $! >"$1/pid"; kill -KILL $$' sh "$dir"
@@ -202,6 +234,7 @@ before_the_daemon
 before_the_win
 before_no_win
 usr1_before_the_win
+nohup_before_the_win
 while_settling
 rm -f "$CLAIMD_SOCKET"
 daemon_start memory:
