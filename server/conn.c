@@ -206,7 +206,8 @@ void conn_set_finish_all(struct conn_set *set)
 void conn_set_close_answered(struct conn_set *set)
 {
 	for (struct conn *conn = set->first; conn != NULL; conn = conn->next) {
-		if (conn->turns == 0)
+		/* What is in the list has an answer that its client was not offered yet. */
+		if (conn->turns == 0 && conn->dirty_link == NULL)
 			conn_close(conn);
 	}
 }
