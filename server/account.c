@@ -57,6 +57,24 @@ static void log_operator(const struct call *call)
 				       log_int("uid", call->uid), log_slice("reason", call->reason), log_end()});
 }
 
+/* How a settlement that was kept ended; its client is gone, or knows only that it was not done at once. */
+static void log_kept(const struct call *call, enum word word)
+{
+	bool good = word == WORD_OK;
+
+	log_event(
+	    call->dispatch->log, good ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR,
+	    good                 ? "kept_settled"
+	    : word == WORD_STALE ? "kept_stale"
+				 : "kept_lost",
+	    good ? "a settlement that was kept is stored"
+	    : word == WORD_STALE
+		? "a settlement that was kept came too late: the key was taken over, its work may have been done twice"
+		: "a settlement that was kept is given up: the work was done and that is not recorded",
+	    (struct log_field[]){log_key("key", call->op.key), log_slice("verb", verb_info(call->verb)->name),
+				 log_int("fence", call->op.ask.fence), log_end()});
+}
+
 void account_answer(struct call *call)
 {
 	struct stats *stats = call->dispatch->stats;
@@ -64,7 +82,7 @@ void account_answer(struct call *call)
 	bool failed = op->result == OP_REFUSED || op->result == OP_UNCERTAIN;
 	enum word word = failed || op->late ? WORD_ERR : op->verdict.word; /* as its client was told */
 
-	if (op->sent)
+	if (op->store_us > 0)
 		stats_observe(stats, STATS_STORE_DURATION, op->store_us);
 	if (op->late) /* that was counted when it was said */
 		;
@@ -99,6 +117,8 @@ void account_answer(struct call *call)
 	case ASK_DOUBT:
 		stats->settlements[call->verb][word]++;
 		note_settlement(call);
+		if (op->kept)
+			log_kept(call, word);
 		break;
 	case ASK_CHECK:
 	case ASK_STATUS:

@@ -455,8 +455,11 @@ void dispatch_late(void *arg, struct op *op)
 
 	(void)arg;
 	if (call->turn.conn != NULL)
-		call_refuse(call, ERR_TIMEOUT,
-			    "the store did not answer in time; it may still do it: repeat with the same token");
+		call_refuse(
+		    call, ERR_TIMEOUT,
+		    op->kept
+			? "the store cannot take it now; claimd keeps it and goes on trying: repeat it to hear the end"
+			: "the store did not answer in time; it may still do it: repeat with the same token");
 }
 
 static void answer_scan(struct call *call)

@@ -2,12 +2,15 @@
  * engine.c - order per key and deadlines; see engine.h.
  *
  * A key that has an op under way has a slot in a hash table, with the ops in their order; the head of the queue is the one the
- * store has. The slot goes when its queue is empty, so the table is as large as the work at hand.
+ * store has (or a settlement that is kept). The slot goes when its queue is empty, so the table is as large as the work at hand.
  *
  *     submit: no slot -> new slot, to the store.  slot -> behind the others.
  *     done:   answer it, the next one goes to the store.
  *     tick:   waiting too long -> refused, surely not done.  with the store too long -> late; the place stays taken
  *             until the store lets go, since what it does to the key is not known before.
+ *
+ * A settlement that the store could not take stays at the head of its queue, with all others of its key behind it, and goes to the
+ * store again and again; see kept.h.
  *
  * Every op has the same time limit, so the list by deadline is the list by submission. An undo has none: it waits until
  * the store has had it.
@@ -30,24 +33,27 @@ struct slot {
 
 struct engine {
 	struct engine_hooks hooks;
-	int64_t timeout_ms;
+	struct engine_limits limits;
 	struct hash_seed seed;
 	struct slot **bucket; /* bucket_count is a power of two, at least as many as slots */
 	size_t bucket_count, slot_count;
 	struct slot *spare; /* slots to use again, linked by chain */
 	struct op *due_first, *due_last;
+	struct kept kept;
+	bool abandoning; /* nothing more is kept */
 	size_t pending;
 	uint64_t undone;
 };
 
-struct engine *engine_new(const struct engine_hooks *hooks, int64_t timeout_ms, const struct hash_seed *seed)
+struct engine *engine_new(const struct engine_hooks *hooks, const struct engine_limits *limits,
+			  const struct hash_seed *seed)
 {
 	struct engine *engine = mem_zero(sizeof *engine);
 
 	if (engine == NULL)
 		return NULL;
 	engine->hooks = *hooks;
-	engine->timeout_ms = timeout_ms;
+	engine->limits = *limits;
 	engine->seed = *seed;
 	engine->bucket_count = BUCKETS_MIN;
 	engine->bucket = mem_zero(BUCKETS_MIN * sizeof(struct slot *));
@@ -160,7 +166,7 @@ static void due_add(struct engine *engine, struct op *op, int64_t now_ms)
 {
 	if (op->own) /* nobody waits for it */
 		return;
-	op->deadline_ms = now_ms + engine->timeout_ms;
+	op->deadline_ms = now_ms + engine->limits.timeout_ms;
 	op->due_next = NULL;
 	op->due_prev = engine->due_last;
 	if (engine->due_last != NULL)
@@ -201,6 +207,7 @@ bool engine_submit(struct engine *engine, struct op *op, int64_t now_ms)
 	op->slot = NULL;
 	op->sent = false;
 	op->late = false;
+	op->kept = false;
 	if (op->kind != OP_RECORD) {
 		due_add(engine, op, now_ms);
 		engine->pending++;
@@ -237,12 +244,11 @@ static void give_answer(struct engine *engine, struct op *op)
 	}
 }
 
-void engine_done(struct engine *engine, struct op *op)
+/* The head of its key's queue is over: the next one goes to the store. */
+static void finish(struct engine *engine, struct op *op)
 {
 	struct slot *slot = op->slot;
 
-	if (!op->late)
-		due_remove(engine, op);
 	if (slot != NULL) {
 		assert(slot->head == op);
 		slot->head = op->next;
@@ -252,6 +258,94 @@ void engine_done(struct engine *engine, struct op *op)
 			send_to_store(engine, slot->head);
 	}
 	give_answer(engine, op);
+}
+
+/* ---- settlements that are kept ---- */
+
+static int64_t keep_ms(const struct engine *engine, const struct op *op)
+{
+	int64_t ttl_ms = op->ask.ttl == 0 ? engine->limits.ttl_ms : time_left_ms(op->ask.ttl, 0);
+
+	return ttl_ms > INT64_MAX - engine->limits.lease_ms ? INT64_MAX : ttl_ms + engine->limits.lease_ms;
+}
+
+static void tell_late(struct engine *engine, struct op *op)
+{
+	op->late = true;
+	engine->hooks.late(engine->hooks.arg, op);
+}
+
+/* True: it stays at the head of its key's queue. */
+static bool keep(struct engine *engine, struct op *op, int64_t now_ms)
+{
+	if (op->kept) {
+		if (!engine->abandoning && kept_worth(op))
+			return true;
+		kept_remove(&engine->kept, op);
+		if (!kept_worth(op))
+			kept_hurry(&engine->kept, now_ms);
+		return false;
+	}
+	if (!op->late)
+		due_remove(engine, op);
+	if (engine->abandoning || !kept_worth(op) || !kept_add(&engine->kept, op, now_ms, keep_ms(engine, op)))
+		return false;
+	if (!op->late)
+		tell_late(engine, op);
+	return true;
+}
+
+static void give_up(struct engine *engine, struct op *op)
+{
+	kept_remove(&engine->kept, op);
+	engine->kept.dropped++;
+	op_refuse(op, ERR_STORE, "the store could not take the settlement for as long as it was worth keeping");
+	finish(engine, op);
+}
+
+/* Sends all kept settlements once more. */
+static void retry_kept(struct engine *engine, int64_t now_ms)
+{
+	struct op *op, *next;
+
+	if (engine->kept.retry_at_ms > now_ms)
+		return;
+	kept_put_off(&engine->kept, now_ms);
+	for (op = engine->kept.first; op != NULL; op = next) {
+		next = op->due_next;
+		if (op->sent)
+			continue;
+		if (op->keep_until_ms <= now_ms) {
+			give_up(engine, op);
+			continue;
+		}
+		op_release(op);
+		send_to_store(engine, op);
+	}
+}
+
+void engine_abandon(struct engine *engine)
+{
+	struct op *op, *next;
+
+	engine->abandoning = true;
+	for (op = engine->kept.first; op != NULL; op = next) {
+		next = op->due_next;
+		if (!op->sent)
+			give_up(engine, op);
+	}
+}
+
+const struct kept *engine_kept(const struct engine *engine)
+{
+	return &engine->kept;
+}
+
+void engine_done(struct engine *engine, struct op *op, int64_t now_ms)
+{
+	op->sent = false;
+	if (!keep(engine, op, now_ms))
+		finish(engine, op);
 }
 
 void engine_undo(struct engine *engine, const struct op *won, int64_t now_ms)
@@ -309,12 +403,12 @@ static void unlink_waiting(struct op *op)
 int64_t engine_tick(struct engine *engine, int64_t now_ms)
 {
 	struct op *op;
+	int64_t next_ms;
 
 	while ((op = engine->due_first) != NULL && op->deadline_ms <= now_ms) {
 		due_remove(engine, op);
 		if (op->sent) {
-			op->late = true;
-			engine->hooks.late(engine->hooks.arg, op);
+			tell_late(engine, op);
 		} else {
 			unlink_waiting(op);
 			op_refuse(op, ERR_BUSY,
@@ -322,5 +416,10 @@ int64_t engine_tick(struct engine *engine, int64_t now_ms)
 			give_answer(engine, op);
 		}
 	}
-	return op != NULL ? op->deadline_ms : INT64_MAX;
+	if (engine->kept.count > 0)
+		retry_kept(engine, now_ms);
+	next_ms = engine->due_first != NULL ? engine->due_first->deadline_ms : INT64_MAX;
+	if (engine->kept.count > 0 && engine->kept.retry_at_ms < next_ms)
+		next_ms = engine->kept.retry_at_ms;
+	return next_ms;
 }

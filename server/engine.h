@@ -11,6 +11,7 @@
 #define CLAIMD_SERVER_ENGINE_H
 
 #include "hash.h"
+#include "kept.h"
 #include "op.h"
 
 struct engine;
@@ -18,30 +19,40 @@ struct engine;
 struct engine_hooks {
 	/* Give the op to the store, which answers by engine_done later, never from inside. */
 	void (*to_store)(void *arg, struct op *op);
-	/* Its deadline passed while the store has it: tell its maker ERR timeout now, and read no answer from it, since the store may
-	 * be writing there. `answer` follows when the store lets go; op->late is set then. */
+	/* Tell its maker ERR timeout now, and read no answer from it: its deadline passed while the store has it (which may be
+	 * writing there), or it is kept. `answer` follows when it is over; op->late is set then. */
 	void (*late)(void *arg, struct op *op);
 	/* Answered; the op is its maker's again. */
 	void (*answer)(void *arg, struct op *op);
 	void *arg;
 };
 
-/* NULL: no memory. timeout_ms: from submit to the answer; longer than the store's own. */
-struct engine *engine_new(const struct engine_hooks *hooks, int64_t timeout_ms, const struct hash_seed *seed);
+struct engine_limits {
+	int64_t timeout_ms;       /* from submit to the answer; longer than the store's own */
+	int64_t lease_ms, ttl_ms; /* a kept settlement is given up after lease + ttl (its own ttl, or this one) */
+};
+
+/* NULL: no memory. */
+struct engine *engine_new(const struct engine_hooks *hooks, const struct engine_limits *limits,
+			  const struct hash_seed *seed);
 /* Everything must have been answered. */
 void engine_free(struct engine *engine);
 
 /* Takes the op until it is answered. False: no memory, nothing happened, the op is still the caller's. */
 bool engine_submit(struct engine *engine, struct op *op, int64_t now_ms);
 /* The store has answered this op. */
-void engine_done(struct engine *engine, struct op *op);
+void engine_done(struct engine *engine, struct op *op, int64_t now_ms);
 /* Gives back a win (key and token as asked, the fence from its record), in front of whatever waits for that key. `won` is
  * only read. Without memory it does nothing: the lease heals it. */
 void engine_undo(struct engine *engine, const struct op *won, int64_t now_ms);
-/* Ends what is over its deadline. Returns when it wants to be called next, INT64_MAX: when there is something. */
+/* Gives up the settlements that are kept, and keeps no more: the daemon leaves. */
+void engine_abandon(struct engine *engine);
+/* Ends what is over its deadline, sends again what is kept. Returns when it wants to be called next, INT64_MAX: when there is something. */
 int64_t engine_tick(struct engine *engine, int64_t now_ms);
 /* Ops that were submitted and are not answered, or that the store has not let go of. */
 size_t engine_pending(const struct engine *engine);
+/* The settlements that the store could not take yet. */
+const struct kept *engine_kept(const struct engine *engine);
 /* Wins given back since the start. */
 uint64_t engine_undone(const struct engine *engine);
 

@@ -82,8 +82,10 @@ struct op {
 	struct op *next;                /* in its key's queue */
 	struct slot *slot;              /* its key's entry */
 	struct op *due_prev, *due_next; /* among all ops, by deadline */
-	bool sent;                      /* the store has it, or had it */
-	bool late;                      /* the deadline passed while the store had it: its maker has been told */
+	bool sent;                      /* the store has it */
+	bool late;                      /* its maker was told ERR timeout, and the answer is not for the client any more */
+	bool kept;                      /* a settlement that is, or was, tried until the store takes it; see kept.h */
+	int64_t keep_until_ms;          /* kept: given up then; monotonic */
 	bool own;                       /* made by the engine itself (an undo) */
 
 	/* the store's */

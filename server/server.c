@@ -26,7 +26,7 @@ static void on_op_done(void *arg, struct op *op)
 {
 	struct server *server = arg;
 
-	engine_done(server->engine, op);
+	engine_done(server->engine, op, clock_mono_ms());
 }
 
 static void on_key_changed(void *arg, struct slice key)
@@ -83,7 +83,7 @@ static void on_deadline(uv_timer_t *timer)
 {
 	struct server *server = timer->data;
 
-	server->deadlines_set = false;
+	server->armed_ms = INT64_MAX;
 }
 
 /* The timer is armed for the earliest deadline and left alone until it fires: most ops are answered long before. */
@@ -91,14 +91,14 @@ static void arm_deadlines(struct server *server)
 {
 	int64_t now_ms, next_ms;
 
-	if (server->deadlines_set || engine_pending(server->engine) == 0)
+	if (engine_pending(server->engine) == 0)
 		return;
 	now_ms = clock_mono_ms();
 	next_ms = engine_tick(server->engine, now_ms);
-	if (next_ms == INT64_MAX)
+	if (next_ms >= server->armed_ms)
 		return;
-	uv_timer_start(&server->deadlines, on_deadline, (uint64_t)(next_ms - now_ms), 0);
-	server->deadlines_set = true;
+	uv_timer_start(&server->deadlines, on_deadline, next_ms > now_ms ? (uint64_t)(next_ms - now_ms) : 0, 0);
+	server->armed_ms = next_ms;
 }
 
 static void on_prepare(uv_prepare_t *prepare)
@@ -194,11 +194,12 @@ static bool start_loop(struct server *server, struct errbuf *err)
 static bool start_engine(struct server *server, struct errbuf *err)
 {
 	struct engine_hooks hooks = {to_store, on_late, on_answer, server};
+	struct engine_limits limits = {server->conf->request_timeout_ms, server->conf->lease_ms, server->conf->ttl_ms};
 	struct hash_seed seed;
 
 	hash_seed_random(&seed);
 	grants_init(&server->grants, &seed);
-	server->engine = engine_new(&hooks, server->conf->request_timeout_ms, &seed);
+	server->engine = engine_new(&hooks, &limits, &seed);
 	server->dispatch.conf = server->conf;
 	server->dispatch.engine = server->engine;
 	server->dispatch.stats = &server->stats;
@@ -293,6 +294,7 @@ int server_run(struct server *server, const struct conf *conf, char **envp)
 	server->start_ms = clock_mono_ms();
 	if (conf->namespace != NULL)
 		snprintf(server->scope, sizeof server->scope, "%s:", conf->namespace);
+	server->armed_ms = INT64_MAX;
 	signal(SIGPIPE, SIG_IGN);
 	log_init(&server->log, conf->log_format, conf->log_level, conf->log_keys, STDERR_FILENO);
 	conf_warnings(conf, warn, &server->log);

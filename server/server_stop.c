@@ -1,8 +1,8 @@
 /*
  * server_stop.c - how the daemon leaves.
  *
- * TERM: it goes on as ever, since the worker beside it may still have claims to settle. When no connection and no live claim
- * of ours has been there for two seconds, or drain_timeout is over, it stops: new requests are refused with ERR draining while
+ * TERM: it goes on as ever, since the worker beside it may still have claims to settle. When no connection, no live claim
+ * of ours and no kept settlement has been there for two seconds, or drain_timeout is over, it stops: new requests are refused with ERR draining while
  * those under way are answered, then clients are left and the store is closed. A second signal skips the waiting.
  */
 #include "clock.h"
@@ -40,13 +40,15 @@ static void stop(struct server *server, const char *why)
 	enter(server, PHASE_STOPPING);
 	server->dispatch.stopping = true;
 	listener_close(&server->listener);
+	engine_abandon(server->engine);
 }
 
 static void look_whether_needed(struct server *server)
 {
 	int64_t now_ms = clock_mono_ms();
 
-	if (server->conns.count > 0 || grants_live(&server->grants, now_ms) > 0)
+	if (server->conns.count > 0 || grants_live(&server->grants, now_ms) > 0 ||
+	    engine_kept(server->engine)->count > 0)
 		server->quiet_ms = 0;
 	else if (server->quiet_ms == 0)
 		server->quiet_ms = now_ms;

@@ -273,6 +273,9 @@ static void write_daemon(struct writer *w, const struct stats *stats, const stru
 	write_counter(w, "claimd_connections_total", "Connections that were accepted.", stats->connections_total);
 	write_counter(w, "claimd_requests_total", "Requests that came in.", stats->requests);
 	write_counter(w, "claimd_parse_refusals_total", "Requests that were not understood.", stats->parse_refusals);
+	write_gauge(w, "claimd_kept_settlements",
+		    "Settlements that the store could not take yet and that are tried on.",
+		    (int64_t)view->kept_settlements, 1);
 	write_counter(w, "claimd_log_dropped_total", "Lines of the log that could not be written.", view->log_dropped);
 }
 

@@ -48,6 +48,7 @@ struct stats_view {
 	uint64_t store_applied, store_lost, store_refused, store_uncertain; /* ops, by how they ended */
 	uint64_t in_flight;                                                 /* ops that the store has */
 	uint64_t log_dropped;                                               /* lines */
+	uint64_t kept_settlements;                                          /* that the store could not take yet */
 	int64_t counts_age_ms; /* of the three below; negative: not counted yet, they are left out */
 	int64_t live_claims;
 	int64_t unresolved_records;

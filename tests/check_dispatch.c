@@ -70,7 +70,7 @@ static void store_answers(struct op *op)
 	} else {
 		op->result = OP_APPLIED;
 	}
-	engine_done(dispatch.engine, op);
+	engine_done(dispatch.engine, op, 0);
 }
 
 static void turn_of_the_loop(void)
@@ -121,7 +121,7 @@ static void setup(void)
 	log_init(&quiet, LOG_FORMAT_TEXT, LOG_LEVEL_ERROR, LOG_KEYS_HASH, STDERR_FILENO);
 	grants_init(&grants, &seed);
 	ck_assert_int_eq(uv_loop_init(&loop), 0);
-	dispatch.engine = engine_new(&hooks, TIMEOUT_MS, &seed);
+	dispatch.engine = engine_new(&hooks, &(struct engine_limits){TIMEOUT_MS, 1000, 1000}, &seed);
 	dispatch.conf = &conf;
 	dispatch.stats = &stats;
 	dispatch.grants = &grants;
@@ -257,7 +257,7 @@ START_TEST(a_late_refusal_is_counted_once)
 	ck_assert_int_eq(waiting_count, 1);
 	op_refuse(waiting[0], ERR_STORE, "down");
 	waiting_count = 0;
-	engine_done(dispatch.engine, waiting[0]);
+	engine_done(dispatch.engine, waiting[0], 0);
 	expect(fd, "PING\n", "ERR timeout");
 	ck_assert_uint_eq(stats.errors[ERR_TIMEOUT], 1);
 	ck_assert_uint_eq(stats.errors[ERR_STORE], 0);

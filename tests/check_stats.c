@@ -130,6 +130,7 @@ START_TEST(view_of_the_moment)
 				   .store_uncertain = 14,
 				   .in_flight = 15,
 				   .log_dropped = 16,
+				   .kept_settlements = 21,
 				   .counts_age_ms = 0,
 				   .live_claims = 17,
 				   .unresolved_records = 18,
@@ -144,6 +145,7 @@ START_TEST(view_of_the_moment)
 	expect_line("claimd_store_operations_total{result=\"uncertain\"} 14");
 	expect_line("claimd_store_operations_in_flight 15");
 	expect_line("claimd_log_dropped_total 16");
+	expect_line("claimd_kept_settlements 21");
 	expect_line("claimd_live_claims 17");
 	expect_line("claimd_unresolved_records 18");
 	expect_line("claimd_oldest_unresolved_age_seconds 0.019");

@@ -280,3 +280,11 @@ TESTS += tests/cli_exit.sh tests/cli_signals.sh tests/cli_lease.sh tests/cli_fau
 	tests/cli_verbs.sh tests/manual.sh
 EXTRA_DIST += tests/cli_lib.sh tests/cli_exit.sh tests/cli_signals.sh tests/cli_lease.sh tests/cli_faults.sh tests/cli_output.sh \
 	tests/cli_tty.sh tests/cli_verbs.sh tests/manual.sh
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_kept
+tests_check_kept_SOURCES = tests/check_kept.c tests/spawn.c tests/spawn.h
+tests_check_kept_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_kept_LDADD = $(SQLITE_LIBS) $(CHECK_LIBS)
+TESTS += tests/check_kept
+endif
