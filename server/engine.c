@@ -1,7 +1,7 @@
 /*
  * engine.c - order per key and deadlines; see engine.h.
  *
- * A key that has an op under way has a slot in a hash table, with the ops in their order; the head of the queue is the one the
+ * A key that has an op under way has a slot, with the ops in their order; the head of the queue is the one the
  * store has (or a settlement that is kept). The slot goes when its queue is empty, so the table is as large as the work at hand.
  *
  *     submit: no slot -> new slot, to the store.  slot -> behind the others.
@@ -12,38 +12,17 @@
  * A settlement that the store could not take stays at the head of its queue, with all others of its key behind it, and goes to the
  * store again and again; see kept.h.
  *
+ * A call that may wait is parked in its key's slot instead of being answered HELD; see waiters.c.
+ *
  * Every op has the same time limit, so the list by deadline is the list by submission. An undo has none: it waits until
  * the store has had it.
  */
-#include "engine.h"
-
-#include "../proto/mem.h"
+#include "engine_impl.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define BUCKETS_MIN 64
-
-/* One key with work under way. */
-struct slot {
-	struct slot *chain; /* next in the bucket */
-	uint64_t hash;
-	struct op *head, *tail; /* in order; the store has the head */
-};
-
-struct engine {
-	struct engine_hooks hooks;
-	struct engine_limits limits;
-	struct hash_seed seed;
-	struct slot **bucket; /* bucket_count is a power of two, at least as many as slots */
-	size_t bucket_count, slot_count;
-	struct slot *spare; /* slots to use again, linked by chain */
-	struct op *due_first, *due_last;
-	struct kept kept;
-	bool abandoning; /* nothing more is kept */
-	size_t pending;
-	uint64_t undone;
-};
+#include "../proto/mem.h"
 
 struct engine *engine_new(const struct engine_hooks *hooks, const struct engine_limits *limits,
 			  const struct hash_seed *seed)
@@ -54,10 +33,8 @@ struct engine *engine_new(const struct engine_hooks *hooks, const struct engine_
 		return NULL;
 	engine->hooks = *hooks;
 	engine->limits = *limits;
-	engine->seed = *seed;
-	engine->bucket_count = BUCKETS_MIN;
-	engine->bucket = mem_zero(BUCKETS_MIN * sizeof(struct slot *));
-	if (engine->bucket == NULL) {
+	engine->random = seed->k0 | 1;
+	if (!slots_init(&engine->slots, seed)) {
 		mem_free(engine);
 		return NULL;
 	}
@@ -66,14 +43,10 @@ struct engine *engine_new(const struct engine_hooks *hooks, const struct engine_
 
 void engine_free(struct engine *engine)
 {
-	struct slot *slot;
-
 	assert(engine->pending == 0);
-	while ((slot = engine->spare) != NULL) {
-		engine->spare = slot->chain;
-		mem_free(slot);
-	}
-	mem_free(engine->bucket);
+	slots_release(&engine->slots);
+	alarms_release(&engine->polls);
+	alarms_release(&engine->waits);
 	mem_free(engine);
 }
 
@@ -82,82 +55,14 @@ size_t engine_pending(const struct engine *engine)
 	return engine->pending;
 }
 
+size_t engine_waiting(const struct engine *engine)
+{
+	return engine->waiting;
+}
+
 uint64_t engine_undone(const struct engine *engine)
 {
 	return engine->undone;
-}
-
-/* ---- slots ---- */
-
-static struct slot **bucket_of(struct engine *engine, uint64_t hash)
-{
-	return &engine->bucket[hash & (engine->bucket_count - 1)];
-}
-
-/* Twice the buckets. Without memory the chains grow longer, which is slower and nothing worse. */
-static void buckets_grow(struct engine *engine)
-{
-	size_t old_count = engine->bucket_count;
-	struct slot **old = engine->bucket;
-	struct slot **fresh = mem_zero(2 * old_count * sizeof(struct slot *));
-
-	if (fresh == NULL)
-		return;
-	engine->bucket = fresh;
-	engine->bucket_count = 2 * old_count;
-	for (size_t i = 0; i < old_count; i++) {
-		struct slot *slot = old[i];
-
-		while (slot != NULL) {
-			struct slot *next = slot->chain;
-			struct slot **bucket = bucket_of(engine, slot->hash);
-
-			slot->chain = *bucket;
-			*bucket = slot;
-			slot = next;
-		}
-	}
-	mem_free(old);
-}
-
-static struct slot *slot_find(struct engine *engine, struct slice key, uint64_t hash)
-{
-	struct slot *slot = *bucket_of(engine, hash);
-
-	while (slot != NULL && !(slot->hash == hash && slice_equal(slot->head->key, key)))
-		slot = slot->chain;
-	return slot;
-}
-
-/* A slot for the key of `op`, which becomes its head. NULL: no memory. */
-static struct slot *slot_add(struct engine *engine, struct op *op, uint64_t hash)
-{
-	struct slot *slot = engine->spare;
-	struct slot **bucket;
-
-	if (slot != NULL)
-		engine->spare = slot->chain;
-	else if ((slot = mem_alloc(sizeof *slot)) == NULL)
-		return NULL;
-	if (engine->slot_count == engine->bucket_count)
-		buckets_grow(engine);
-	bucket = bucket_of(engine, hash);
-	*slot = (struct slot){.chain = *bucket, .hash = hash, .head = op, .tail = op};
-	*bucket = slot;
-	engine->slot_count++;
-	return slot;
-}
-
-static void slot_remove(struct engine *engine, struct slot *slot)
-{
-	struct slot **link = bucket_of(engine, slot->hash);
-
-	while (*link != slot)
-		link = &(*link)->chain;
-	*link = slot->chain;
-	slot->chain = engine->spare;
-	engine->spare = slot;
-	engine->slot_count--;
 }
 
 /* ---- the list by deadline ---- */
@@ -198,41 +103,51 @@ static void send_to_store(struct engine *engine, struct op *op)
 	engine->hooks.to_store(engine->hooks.arg, op);
 }
 
+void engine_work(struct engine *engine, struct slot *slot, struct op *op, bool in_front, int64_t now_ms)
+{
+	struct op *head = slot->work.first;
+
+	op->slot = slot;
+	due_add(engine, op, now_ms);
+	if (!in_front)
+		queue_append(&slot->work, op);
+	else if (head == NULL || !(head->sent || head->kept))
+		queue_prepend(&slot->work, op);
+	else
+		queue_insert(&slot->work, head, op);
+	/* While an answer is being handed up the next one is not sent: others may still be put in front. */
+	if (slot->work.first == op && !slot->answering)
+		send_to_store(engine, op);
+}
+
 bool engine_submit(struct engine *engine, struct op *op, int64_t now_ms)
 {
-	uint64_t hash;
 	struct slot *slot;
 
 	op->next = NULL;
 	op->slot = NULL;
-	op->sent = false;
-	op->late = false;
-	op->kept = false;
+	op->sent = op->late = op->kept = op->parked = false;
+	op->ticket = 0;
+	op->wait_until_ms = op->wait_ms == 0 ? 0 : op->wait_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + op->wait_ms;
+	alarm_init(&op->wait, op);
 	if (op->kind != OP_RECORD) {
-		due_add(engine, op, now_ms);
 		engine->pending++;
+		due_add(engine, op, now_ms);
 		send_to_store(engine, op);
 		return true;
 	}
-	hash = hash_slice(&engine->seed, op->key);
-	slot = slot_find(engine, op->key, hash);
-	if (slot == NULL) {
-		slot = slot_add(engine, op, hash);
-		if (slot == NULL)
-			return false;
-	} else {
-		slot->tail->next = op;
-		slot->tail = op;
-	}
-	op->slot = slot;
-	due_add(engine, op, now_ms);
+	slot = slots_find(&engine->slots, op->key);
+	if (slot == NULL && (slot = slots_add(&engine->slots, op->key)) == NULL)
+		return false;
 	engine->pending++;
-	if (slot->head == op)
-		send_to_store(engine, op);
+	/* Who came first is served first: a newcomer does not get past those who wait. */
+	if (op->ask.verb == ASK_CLAIM && slot->waiters.first != NULL && slot->work.first == NULL)
+		waiters_poll(engine, slot, now_ms);
+	engine_work(engine, slot, op, false, now_ms);
 	return true;
 }
 
-static void give_answer(struct engine *engine, struct op *op)
+void engine_answer(struct engine *engine, struct op *op)
 {
 	engine->pending--;
 	if (op->own) {
@@ -244,20 +159,31 @@ static void give_answer(struct engine *engine, struct op *op)
 	}
 }
 
-/* The head of its key's queue is over: the next one goes to the store. */
-static void finish(struct engine *engine, struct op *op)
+/* The head of its key's work is over: it is answered or parked, waiters are woken, and the next one goes to the store. */
+static void finish(struct engine *engine, struct op *op, int64_t now_ms)
 {
 	struct slot *slot = op->slot;
+	bool parked;
 
-	if (slot != NULL) {
-		assert(slot->head == op);
-		slot->head = op->next;
-		if (slot->head == NULL)
-			slot_remove(engine, slot);
-		else
-			send_to_store(engine, slot->head);
+	if (slot == NULL) {
+		engine_answer(engine, op);
+		return;
 	}
-	give_answer(engine, op);
+	assert(slot->work.first == op);
+	queue_take(&slot->work);
+	slot->answering = true;
+	parked = waiters_park(engine, slot, op, now_ms);
+	if (!parked)
+		waiters_wake(engine, slot, op, now_ms);
+	slot->answering = false;
+	if (slot->work.first != NULL) {
+		send_to_store(engine, slot->work.first);
+	} else if (slot_empty(slot)) {
+		alarm_clear(&engine->polls, &slot->poll);
+		slots_remove(&engine->slots, slot);
+	}
+	if (!parked)
+		engine_answer(engine, op);
 }
 
 /* ---- settlements that are kept ---- */
@@ -295,12 +221,12 @@ static bool keep(struct engine *engine, struct op *op, int64_t now_ms)
 	return true;
 }
 
-static void give_up(struct engine *engine, struct op *op)
+static void give_up(struct engine *engine, struct op *op, int64_t now_ms)
 {
 	kept_remove(&engine->kept, op);
 	engine->kept.dropped++;
 	op_refuse(op, ERR_STORE, "the store could not take the settlement for as long as it was worth keeping");
-	finish(engine, op);
+	finish(engine, op, now_ms);
 }
 
 /* Sends all kept settlements once more. */
@@ -316,7 +242,7 @@ static void retry_kept(struct engine *engine, int64_t now_ms)
 		if (op->sent)
 			continue;
 		if (op->keep_until_ms <= now_ms) {
-			give_up(engine, op);
+			give_up(engine, op, now_ms);
 			continue;
 		}
 		op_release(op);
@@ -324,15 +250,16 @@ static void retry_kept(struct engine *engine, int64_t now_ms)
 	}
 }
 
-void engine_abandon(struct engine *engine)
+void engine_abandon(struct engine *engine, int64_t now_ms)
 {
 	struct op *op, *next;
 
 	engine->abandoning = true;
+	waiters_abandon(engine);
 	for (op = engine->kept.first; op != NULL; op = next) {
 		next = op->due_next;
 		if (!op->sent)
-			give_up(engine, op);
+			give_up(engine, op, now_ms);
 	}
 }
 
@@ -345,7 +272,7 @@ void engine_done(struct engine *engine, struct op *op, int64_t now_ms)
 {
 	op->sent = false;
 	if (!keep(engine, op, now_ms))
-		finish(engine, op);
+		finish(engine, op, now_ms);
 }
 
 void engine_undo(struct engine *engine, const struct op *won, int64_t now_ms)
@@ -369,57 +296,55 @@ void engine_undo(struct engine *engine, const struct op *won, int64_t now_ms)
 	op->ask.verb = ASK_RELEASE;
 	op->ask.undo = true;
 	op->ask.fence = won->record.fence;
-	slot = slot_find(engine, op->key, hash_slice(&engine->seed, op->key));
-	if (slot == NULL) {
-		if (!engine_submit(engine, op, now_ms)) {
-			mem_free(op);
-			return;
-		}
-	} else {
-		/* Behind the head, which the store has, and in front of all that wait. */
-		op->slot = slot;
-		op->next = slot->head->next;
-		slot->head->next = op;
-		if (slot->tail == slot->head)
-			slot->tail = op;
-		due_add(engine, op, now_ms);
-		engine->pending++;
+	slot = slots_find(&engine->slots, op->key);
+	if (slot == NULL && (slot = slots_add(&engine->slots, op->key)) == NULL) {
+		mem_free(op);
+		return;
 	}
+	engine->pending++;
+	engine_work(engine, slot, op, true, now_ms);
 }
 
-/* Takes an op that waits (not the head) out of its key's queue. */
-static void unlink_waiting(struct op *op)
+void engine_leave(struct engine *engine, struct op *op)
 {
 	struct slot *slot = op->slot;
-	struct op *before = slot->head;
 
-	while (before->next != op)
-		before = before->next;
-	before->next = op->next;
-	if (slot->tail == op)
-		slot->tail = before;
+	if (op->parked) {
+		waiters_unpark(engine, op);
+	} else if (slot != NULL && op->ask.verb == ASK_CLAIM && !op->sent && !op->late) {
+		due_remove(engine, op);
+		queue_unlink(&slot->work, op);
+	} else {
+		return;
+	}
+	if (slot_empty(slot))
+		slots_remove(&engine->slots, slot);
+	op_refuse(op, ERR_BUSY, "its client is gone");
+	engine_answer(engine, op);
 }
 
 int64_t engine_tick(struct engine *engine, int64_t now_ms)
 {
 	struct op *op;
-	int64_t next_ms;
+	int64_t next_ms, wake_ms;
 
 	while ((op = engine->due_first) != NULL && op->deadline_ms <= now_ms) {
 		due_remove(engine, op);
 		if (op->sent) {
 			tell_late(engine, op);
 		} else {
-			unlink_waiting(op);
+			queue_unlink(&op->slot->work, op);
 			op_refuse(op, ERR_BUSY,
 				  "waited too long behind others for this key; nothing was done, try again");
-			give_answer(engine, op);
+			engine_answer(engine, op);
 		}
 	}
+	waiters_tick(engine, now_ms);
 	if (engine->kept.count > 0)
 		retry_kept(engine, now_ms);
 	next_ms = engine->due_first != NULL ? engine->due_first->deadline_ms : INT64_MAX;
 	if (engine->kept.count > 0 && engine->kept.retry_at_ms < next_ms)
 		next_ms = engine->kept.retry_at_ms;
-	return next_ms;
+	wake_ms = waiters_next(engine);
+	return wake_ms < next_ms ? wake_ms : next_ms;
 }

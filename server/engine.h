@@ -45,14 +45,19 @@ void engine_done(struct engine *engine, struct op *op, int64_t now_ms);
 /* Gives back a win (key and token as asked, the fence from its record), in front of whatever waits for that key. `won` is
  * only read. Without memory it does nothing: the lease heals it. */
 void engine_undo(struct engine *engine, const struct op *won, int64_t now_ms);
-/* Gives up the settlements that are kept, and keeps no more: the daemon leaves. */
-void engine_abandon(struct engine *engine);
+/* Gives up the settlements that are kept, and those who wait are told ERR draining: the daemon leaves. */
+void engine_abandon(struct engine *engine, int64_t now_ms);
+/* The client of this op is gone: a call that waits, or a CLAIM that the store does not have yet, is given back by `answer`, from
+ * inside. Anything else goes on: a settlement that was received is done. */
+void engine_leave(struct engine *engine, struct op *op);
 /* Ends what is over its deadline, sends again what is kept. Returns when it wants to be called next, INT64_MAX: when there is something. */
 int64_t engine_tick(struct engine *engine, int64_t now_ms);
 /* Ops that were submitted and are not answered, or that the store has not let go of. */
 size_t engine_pending(const struct engine *engine);
 /* The settlements that the store could not take yet. */
 const struct kept *engine_kept(const struct engine *engine);
+/* Calls that are parked until a key is free. */
+size_t engine_waiting(const struct engine *engine);
 /* Wins given back since the start. */
 uint64_t engine_undone(const struct engine *engine);
 

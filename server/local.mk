@@ -3,7 +3,9 @@ noinst_LTLIBRARIES += libserver.la
 libserver_la_SOURCES = \
 	server/record.c server/record.h \
 	server/op.c server/op.h \
-	server/engine.c server/engine.h server/kept.c server/kept.h \
+	server/engine.c server/engine.h server/engine_impl.h \
+	server/waiters.c server/kept.c server/kept.h \
+	server/slot.c server/slot.h server/alarm.c server/alarm.h \
 	server/dispatch.c server/dispatch.h \
 	server/call.c server/call.h server/answer.c server/account.c \
 	server/help.c server/help.h \

@@ -7,6 +7,7 @@
 #ifndef CLAIMD_SERVER_OP_H
 #define CLAIMD_SERVER_OP_H
 
+#include "alarm.h"
 #include "record.h"
 
 enum op_kind {
@@ -62,7 +63,7 @@ struct op {
 	struct slice key; /* whole, namespace in front */
 	struct ask ask;
 	struct scan scan;
-	int64_t deadline_ms; /* on the monotonic clock; the engine's */
+	int64_t wait_ms; /* CLAIM, STATUS: wait for another answer so long; 0: do not */
 
 	/* answered, set by the store before op_done */
 	enum op_result result;
@@ -79,6 +80,7 @@ struct op {
 	struct counts counts; /* OP_COUNT */
 
 	/* the engine's */
+	int64_t deadline_ms;            /* monotonic, as all here */
 	struct op *next;                /* in its key's queue */
 	struct slot *slot;              /* its key's entry */
 	struct op *due_prev, *due_next; /* among all ops, by deadline */
@@ -86,6 +88,10 @@ struct op {
 	bool late;                      /* its maker was told ERR timeout, and the answer is not for the client any more */
 	bool kept;                      /* a settlement that is, or was, tried until the store takes it; see kept.h */
 	int64_t keep_until_ms;          /* kept: given up then; monotonic */
+	bool parked;                    /* waits in its slot; see waiters.c */
+	int64_t wait_until_ms;          /* 0: it does not wait any more */
+	struct alarm wait;              /* set while it is parked */
+	uint64_t ticket;                /* its place among the waiters */
 	bool own;                       /* made by the engine itself (an undo) */
 
 	/* the store's */

@@ -40,7 +40,7 @@ static void stop(struct server *server, const char *why)
 	enter(server, PHASE_STOPPING);
 	server->dispatch.stopping = true;
 	listener_close(&server->listener);
-	engine_abandon(server->engine);
+	engine_abandon(server->engine, clock_mono_ms());
 }
 
 static void look_whether_needed(struct server *server)

@@ -432,7 +432,7 @@ START_TEST(what_is_kept_is_bounded)
 	kept = (int)engine_kept(engine)->count;
 	ck_assert_int_eq(kept, 15);
 	ck_assert_int_eq(answered_count, MAX - kept);
-	engine_abandon(engine);
+	engine_abandon(engine, now_ms);
 	ck_assert_int_eq(answered_count, MAX);
 }
 END_TEST
@@ -446,7 +446,7 @@ START_TEST(leaving_keeps_nothing)
 	store_refuses(&a);
 	store_refuses(&b);
 	engine_tick(engine, 100);
-	engine_abandon(engine); /* both are with the store */
+	engine_abandon(engine, now_ms); /* both are with the store */
 	ck_assert_int_eq(answered_count, 0);
 	store_refuses(&a);
 	store_agrees(&b, WORD_OK);
