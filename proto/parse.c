@@ -334,8 +334,8 @@ static enum err request_check(const struct walk *walk)
 		return refuse(walk->err, ERR_BADOPT, "%s takes no body", walk->verb->name.data);
 	if (walk->body && request_has(req, OPT_RESULT))
 		return refuse(walk->err, ERR_BADOPT, "result= and body= at once: the result comes in one of them");
-	if (req->verb == VERB_STATUS && req->key.data == NULL && result)
-		return refuse(walk->err, ERR_BADKEY, "result needs a key: is a variable empty?");
+	if (req->verb == VERB_STATUS && req->key.data == NULL && (result || request_has(req, OPT_WAIT)))
+		return refuse(walk->err, ERR_BADKEY, "result and wait need a key: is a variable empty?");
 	bool frees = request_has(req, OPT_AS) && req->value[OPT_AS].number == CHOICE_AS_FREE;
 	if (frees && (result || request_has(req, OPT_TTL)))
 		return refuse(walk->err, ERR_BADOPT, "as=free keeps no result and no ttl: leave them out");

@@ -80,7 +80,8 @@ void account_answer(struct call *call)
 	struct stats *stats = call->dispatch->stats;
 	const struct op *op = &call->op;
 	bool failed = op->result == OP_REFUSED || op->result == OP_UNCERTAIN;
-	enum word word = failed || op->late ? WORD_ERR : op->verdict.word; /* as its client was told */
+	/* As its client was told; but how a kept settlement ended counts more than that it took its time. */
+	enum word word = failed || (op->late && !op->kept) ? WORD_ERR : op->verdict.word;
 
 	if (op->store_us > 0)
 		stats_observe(stats, STATS_STORE_DURATION, op->store_us);

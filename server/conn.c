@@ -11,6 +11,7 @@
  */
 #include "conn_impl.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include "../proto/mem.h"
@@ -103,6 +104,8 @@ static void detach(struct conn *conn, struct turn_list *list)
 		turn->conn = NULL;
 		if (turn->answered)
 			turn_end(conn->set, turn, false);
+		else
+			conn->set->handler.gone(conn->set->handler.arg, turn);
 	}
 }
 
@@ -153,6 +156,24 @@ void conn_write_last(struct conn *conn, struct slice text)
 		conn_finish(conn);
 	else
 		conn_close(conn);
+}
+
+/* Nothing is asked for, so what poll tells is POLLHUP or POLLERR: it closed both halves. */
+static bool peer_gone(const struct conn *conn)
+{
+	struct pollfd look = {.fd = -1};
+
+	if (!conn->eof || uv_fileno((const uv_handle_t *)&conn->pipe, &look.fd) != 0)
+		return false;
+	return poll(&look, 1, 0) == 1;
+}
+
+void conn_set_drop_gone(struct conn_set *set)
+{
+	for (struct conn *conn = set->first; conn != NULL; conn = conn->next) {
+		if (!conn->closing && conn->turns > 0 && peer_gone(conn))
+			conn_close(conn);
+	}
 }
 
 void *conn_session(struct conn *conn)

@@ -43,6 +43,8 @@ struct conn_handler {
 	void (*http)(void *arg, struct conn *conn, struct slice line);
 	/* See above; heard means nothing where the turn was not watched. The turn is its owner's again. */
 	void (*ended)(void *arg, struct turn *turn, bool heard);
+	/* The connection has ended and the turn was not answered: it stays its owner's, who answers it no more. */
+	void (*gone)(void *arg, struct turn *turn);
 	/* The connection is gone; `session` (see conn_open) is to be freed. */
 	void (*closed)(void *arg, void *session);
 	void *arg;
@@ -74,6 +76,9 @@ void conn_set_release(struct conn_set *set);
  * descriptor; the fd is closed and the session still the caller's. */
 bool conn_open(struct conn_set *set, int fd, void *session);
 void *conn_session(struct conn *conn);
+/* Ends the connections whose peer is gone although something is still to be answered: after the end of input libuv says no
+ * more of a peer, and one that only closed its writing half still reads. Walks over all. */
+void conn_set_drop_gone(struct conn_set *set);
 
 void turn_open(struct turn *turn, struct conn *conn, bool ordered);
 /* The answer may be so large: until it is given the client counts as not having taken these octets. Once, before the answer. */

@@ -49,6 +49,7 @@ static void do_hello(struct call *call, const struct request *req, struct sessio
 	reply_begin(&w, WORD_OK);
 	reply_number(&w, "proto", PROTO_VERSION);
 	reply_bytes(&w, "server", SLICE_OF("claimd/" PACKAGE_VERSION));
+	reply_bytes(&w, "caps", SLICE_OF("wait"));
 	reply_number(&w, "max_line", PROTO_MAX_LINE);
 	reply_number(&w, "max_body", (int64_t)conf->max_body);
 	reply_number(&w, "max_key", PROTO_MAX_KEY);
@@ -267,6 +268,7 @@ static void do_record(struct call *call, const struct request *req, struct sessi
 		return;
 	}
 	call->op.ask.verb = ask_of(call->verb);
+	call->op.wait_ms = number_of(req, OPT_WAIT, 0);
 	if (call->verb == VERB_CLAIM)
 		fill_claim(call, req, &at);
 	else
@@ -434,6 +436,16 @@ static void on_ended(void *arg, struct turn *turn, bool heard)
 	call_free(call);
 }
 
+/* Nobody waits for it any more. */
+static void on_gone(void *arg, struct turn *turn)
+{
+	struct dispatch *dispatch = arg;
+	struct call *call = (struct call *)(void *)turn;
+
+	if (call->with_engine)
+		engine_leave(dispatch->engine, &call->op);
+}
+
 static void on_closed(void *arg, void *session)
 {
 	struct dispatch *dispatch = arg;
@@ -444,7 +456,7 @@ static void on_closed(void *arg, void *session)
 
 void dispatch_handler(struct dispatch *dispatch, struct conn_handler *handler)
 {
-	*handler = (struct conn_handler){on_request, on_broken, on_http, on_ended, on_closed, dispatch};
+	*handler = (struct conn_handler){on_request, on_broken, on_http, on_ended, on_gone, on_closed, dispatch};
 }
 
 /* ---- answers ---- */

@@ -85,14 +85,14 @@ struct op {
 	struct slot *slot;              /* its key's entry */
 	struct op *due_prev, *due_next; /* among all ops, by deadline */
 	bool sent;                      /* the store has it */
-	bool late;                      /* its maker was told ERR timeout, and the answer is not for the client any more */
-	bool kept;                      /* a settlement that is, or was, tried until the store takes it; see kept.h */
-	int64_t keep_until_ms;          /* kept: given up then; monotonic */
-	bool parked;                    /* waits in its slot; see waiters.c */
-	int64_t wait_until_ms;          /* 0: it does not wait any more */
-	struct alarm wait;              /* set while it is parked */
-	uint64_t ticket;                /* its place among the waiters */
-	bool own;                       /* made by the engine itself (an undo) */
+	bool late;             /* its maker was told ERR timeout, and the answer is not for the client any more */
+	bool kept;             /* a settlement that is, or was, tried until the store takes it; see kept.h */
+	int64_t keep_until_ms; /* kept: given up then; monotonic */
+	bool parked;           /* waits in its slot; see waiters.c */
+	int64_t wait_until_ms; /* 0: it does not wait any more */
+	struct alarm wait;     /* set while it is parked */
+	uint64_t ticket;       /* its place among the waiters */
+	bool own;              /* made by the engine itself (an undo) */
 
 	/* the store's */
 	int64_t store_us; /* while it has the op: since when; afterwards: how long it took */

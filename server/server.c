@@ -129,6 +129,7 @@ static void on_beat(uv_timer_t *timer)
 
 	if (server->notify.watchdog_ms > 0)
 		sdnotify_send(&server->notify, "WATCHDOG=1");
+	conn_set_drop_gone(&server->conns);
 	if (server->counted_ms == 0 || now_ms - server->counted_ms >= COUNT_EVERY_MS)
 		start_counting(server);
 }

@@ -51,6 +51,7 @@ void server_say_status(void *arg, struct slice ns, struct writer *w)
 	reply_number(w, "connections", (int64_t)server->conns.count);
 	reply_number(w, "in_flight", (int64_t)engine_pending(server->engine));
 	reply_number(w, "granted_live", (int64_t)grants_live(&server->grants, now_ms));
+	reply_number(w, "waiting", (int64_t)engine_waiting(server->engine));
 	reply_number(w, "kept", (int64_t)engine_kept(server->engine)->count);
 	if (slice_equal(ns, slice_from(server->scope))) /* what others have is not for this client */
 		say_counts(w, server, now_ms);
@@ -68,6 +69,7 @@ void server_look(void *arg, struct stats_view *view)
 	    .store_up = store != NULL && store_up(server->store),
 	    .draining = server->phase != PHASE_SERVING,
 	    .log_dropped = server->log.dropped,
+	    .waiters = engine_waiting(server->engine),
 	    .kept_settlements = engine_kept(server->engine)->count,
 	    .counts_age_ms = server->counted_ms != 0 ? now_ms - server->counted_ms : -1,
 	    .live_claims = server->counts.live,

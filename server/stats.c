@@ -273,6 +273,7 @@ static void write_daemon(struct writer *w, const struct stats *stats, const stru
 	write_counter(w, "claimd_connections_total", "Connections that were accepted.", stats->connections_total);
 	write_counter(w, "claimd_requests_total", "Requests that came in.", stats->requests);
 	write_counter(w, "claimd_parse_refusals_total", "Requests that were not understood.", stats->parse_refusals);
+	write_gauge(w, "claimd_waiters", "Calls that wait for a key to become free.", (int64_t)view->waiters, 1);
 	write_gauge(w, "claimd_kept_settlements",
 		    "Settlements that the store could not take yet and that are tried on.",
 		    (int64_t)view->kept_settlements, 1);

@@ -49,6 +49,7 @@ struct stats_view {
 	uint64_t in_flight;                                                 /* ops that the store has */
 	uint64_t log_dropped;                                               /* lines */
 	uint64_t kept_settlements;                                          /* that the store could not take yet */
+	uint64_t waiters;                                                   /* calls that wait for a key */
 	int64_t counts_age_ms; /* of the three below; negative: not counted yet, they are left out */
 	int64_t live_claims;
 	int64_t unresolved_records;

@@ -7,7 +7,7 @@
  *   - the first waiter asks the store again by itself, at growing distances and never later than the lease's end: whoever
  *     settled it may have done so through another daemon;
  *   - its wait is over: it asks once more and is answered, whatever the answer is;
- *   - its client has gone.
+ *   - its client has gone (engine_leave).
  * A store that does not answer is waited out as well: the call keeps its token, so that a claim which was made after all is its own.
  */
 #include "engine_impl.h"
@@ -99,12 +99,15 @@ void waiters_unpark(struct engine *engine, struct op *op)
 		alarm_clear(&engine->polls, &slot->poll);
 }
 
+static void put_to_work(struct engine *engine, struct op *op, bool in_front, int64_t now_ms)
+{
+	waiters_unpark(engine, op);
+	engine_work(engine, op->slot, op, in_front, now_ms);
+}
+
 void waiters_poll(struct engine *engine, struct slot *slot, int64_t now_ms)
 {
-	struct op *op = slot->waiters.first;
-
-	waiters_unpark(engine, op);
-	engine_work(engine, slot, op, true, now_ms);
+	put_to_work(engine, slot->waiters.first, true, now_ms);
 }
 
 /* All of them, in their order: those who came later are put to work first, each in front of the others. */
@@ -151,10 +154,8 @@ void waiters_wake(struct engine *engine, struct slot *slot, const struct op *ans
 	}
 	/* Free, gone or lapsed: one of them wins. Who only looks sees that nobody holds it. */
 	op = first_claimer(slot);
-	if (op != NULL && !(shown == STATE_FREE && answered->record.earliest > answered->now)) {
-		waiters_unpark(engine, op);
-		engine_work(engine, slot, op, true, now_ms);
-	}
+	if (op != NULL && !(shown == STATE_FREE && answered->record.earliest > answered->now))
+		put_to_work(engine, op, true, now_ms);
 	wake_all(engine, slot, true, now_ms);
 }
 
@@ -165,9 +166,8 @@ void waiters_tick(struct engine *engine, int64_t now_ms)
 	while ((alarm = alarms_first(&engine->waits)) != NULL && alarm->at_ms <= now_ms) {
 		struct op *op = alarm->owner;
 
-		waiters_unpark(engine, op);
 		op->wait_until_ms = 0;
-		engine_work(engine, op->slot, op, false, now_ms);
+		put_to_work(engine, op, false, now_ms);
 	}
 	while ((alarm = alarms_first(&engine->polls)) != NULL && alarm->at_ms <= now_ms) {
 		struct slot *slot = alarm->owner;

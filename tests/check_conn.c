@@ -70,6 +70,12 @@ static void on_ended(void *arg, struct turn *turn, bool heard)
 	s->heard = heard;
 }
 
+static void on_gone(void *arg, struct turn *turn)
+{
+	(void)arg;
+	(void)turn;
+}
+
 static void on_closed(void *arg, void *session)
 {
 	(void)arg;
@@ -89,7 +95,7 @@ static void setup(void)
 	answer_at_once = false;
 	ck_assert_int_eq(uv_loop_init(&loop), 0);
 	set.loop = &loop;
-	set.handler = (struct conn_handler){on_request, on_broken, on_http, on_ended, on_closed, NULL};
+	set.handler = (struct conn_handler){on_request, on_broken, on_http, on_ended, on_gone, on_closed, NULL};
 	set.limits = (struct conn_limits){.max_line = 8192, .max_body = 100, .max_turns = 256, .max_unread = 65536};
 	ck_assert(conn_set_init(&set));
 }

@@ -252,7 +252,7 @@ START_TEST(a_late_refusal_is_counted_once)
 	int fd = open_pair();
 
 	stalled = true;
-	expect(fd, "COMPLETE k fence=5\n", "");
+	expect(fd, "RELEASE k fence=5\n", "");
 	all_are_late();
 	ck_assert_int_eq(waiting_count, 1);
 	op_refuse(waiting[0], ERR_STORE, "down");
@@ -261,7 +261,7 @@ START_TEST(a_late_refusal_is_counted_once)
 	expect(fd, "PING\n", "ERR timeout");
 	ck_assert_uint_eq(stats.errors[ERR_TIMEOUT], 1);
 	ck_assert_uint_eq(stats.errors[ERR_STORE], 0);
-	ck_assert_uint_eq(stats.settlements[VERB_COMPLETE][WORD_ERR], 1);
+	ck_assert_uint_eq(stats.settlements[VERB_RELEASE][WORD_ERR], 1);
 	close(fd);
 }
 END_TEST

@@ -244,7 +244,7 @@ START_TEST(an_undo_is_not_given_up_behind_others)
 	undo = at_store[2];
 	ck_assert_int_eq(undo->ask.fence, 77);
 	undo->result = OP_REFUSED;
-	engine_done(engine, undo);
+	engine_done(engine, undo, now_ms);
 	ck_assert_uint_eq(engine_undone(engine), 0); /* it was tried, and is not so */
 }
 END_TEST

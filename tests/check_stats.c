@@ -131,6 +131,7 @@ START_TEST(view_of_the_moment)
 				   .in_flight = 15,
 				   .log_dropped = 16,
 				   .kept_settlements = 21,
+				   .waiters = 22,
 				   .counts_age_ms = 0,
 				   .live_claims = 17,
 				   .unresolved_records = 18,
@@ -146,6 +147,7 @@ START_TEST(view_of_the_moment)
 	expect_line("claimd_store_operations_in_flight 15");
 	expect_line("claimd_log_dropped_total 16");
 	expect_line("claimd_kept_settlements 21");
+	expect_line("claimd_waiters 22");
 	expect_line("claimd_live_claims 17");
 	expect_line("claimd_unresolved_records 18");
 	expect_line("claimd_oldest_unresolved_age_seconds 0.019");

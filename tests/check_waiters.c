@@ -190,6 +190,27 @@ START_TEST(it_asks_again_by_itself)
 }
 END_TEST
 
+START_TEST(who_is_left_asks_too)
+{
+	struct op a, b;
+
+	submit(&a, ASK_CLAIM, LONG_MS);
+	held(&a);
+	submit(&b, ASK_CLAIM, LONG_MS);
+	held(&a);
+	held(&b);
+	now_ms = engine_tick(engine, now_ms);
+	engine_tick(engine, now_ms);
+	ck_assert_ptr_eq(last_at_store(), &a);
+	store_says(&a, WORD_WON, STATE_CLAIMED, LONG_MS);
+	now_ms += 1250;
+	engine_tick(engine, now_ms);
+	ck_assert_ptr_eq(last_at_store(), &b);
+	store_says(&b, WORD_WON, STATE_CLAIMED, LONG_MS);
+	ck_assert_int_eq(answered_count, 2);
+}
+END_TEST
+
 START_TEST(never_later_than_the_end_of_the_lease)
 {
 	struct op a;
@@ -237,7 +258,7 @@ START_TEST(a_client_that_goes_leaves_the_queue)
 	ck_assert_ptr_eq(answered[0], &a);
 	submit(&release, ASK_RELEASE, 0);
 	submit(&c, ASK_CLAIM, 0);
-	engine_leave(engine, &c); /* not with the store yet */
+	engine_leave(engine, &c);       /* not with the store yet */
 	engine_leave(engine, &release); /* it is: it goes on */
 	store_says(&release, WORD_OK, STATE_FREE, 0);
 	ck_assert_ptr_eq(last_at_store(), &b);
@@ -335,6 +356,7 @@ int main(void)
 	tcase_add_test(tests, a_newcomer_does_not_get_past_a_waiter);
 	tcase_add_test(tests, done_reaches_all_at_once);
 	tcase_add_test(tests, it_asks_again_by_itself);
+	tcase_add_test(tests, who_is_left_asks_too);
 	tcase_add_test(tests, never_later_than_the_end_of_the_lease);
 	tcase_add_test(tests, the_end_of_the_wait_asks_once_more);
 	tcase_add_test(tests, a_client_that_goes_leaves_the_queue);

@@ -288,3 +288,19 @@ tests_check_kept_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_kept_LDADD = $(SQLITE_LIBS) $(CHECK_LIBS)
 TESTS += tests/check_kept
 endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_waiters
+tests_check_waiters_SOURCES = tests/check_waiters.c
+tests_check_waiters_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_waiters_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_waiters
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_waiting
+tests_check_waiting_SOURCES = tests/check_waiting.c tests/spawn.c tests/spawn.h
+tests_check_waiting_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_waiting_LDADD = $(CHECK_LIBS)
+TESTS += tests/check_waiting
+endif
