@@ -262,6 +262,12 @@ renewals()
 	check yes
 }
 
+# It gave up at the cut; had it asked again it would say that nobody is there now.
+once()
+{
+	holds "$name: said" "$(cat "$dir/err")" '*closed the connection. It may have been done or not*'
+}
+
 # The plain verbs: what is not safe to ask twice is not.
 plain()
 {
@@ -273,7 +279,7 @@ plain()
 	END
 	claim_run 69 "$claim" forget key
 	check no
-	holds "$name: said" "$(cat "$dir/err")" '*may have been done or not*'
+	once
 	peer 'resolve is not repeated' <<-END
 		accept
 		hello
@@ -282,6 +288,7 @@ plain()
 	END
 	claim_run 69 "$claim" resolve key --as free --force
 	check no
+	once
 	peer 'a claim without a token is not repeated' <<-END
 		accept
 		hello
@@ -290,6 +297,7 @@ plain()
 	END
 	claim_run 69 "$claim" claim key
 	check no
+	once
 	peer 'with one it is' <<-END
 		accept
 		hello

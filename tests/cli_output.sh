@@ -43,8 +43,8 @@ sizes()
 	exits 'one more' 0 "$claim" run --save-output=5 six -- printf 123456
 	exits 'one more: not kept' 0 "$claim" run six -- true
 	same 'one more: nothing' '' "$(cat "$dir/out")"
-	exits 'above what the daemon takes' 0 "$claim" run --save-output=1m --fail-on 3 huge -- head -c 200000 /dev/zero
-	exits 'its code is kept' 0 "$claim" run huge -- true
+	exits 'above what the daemon takes' 3 "$claim" run --save-output=1m --fail-on 3 huge -- sh -c 'head -c 200000 /dev/zero; exit 3'
+	exits 'its code is kept' 3 "$claim" run huge -- true
 }
 
 # Readers that are slow or gone, and processes that keep the pipe open.
@@ -53,19 +53,19 @@ streams()
 	exits 'output as it comes' 0 sh -c "'$claim' run --save-output now -- sh -c 'echo first; while [ ! -e \"$dir/seen\" ]; do sleep 0.02; done' |
 		{ read -r line; echo \"\$line\" >'$dir/line'; touch '$dir/seen'; }"
 	same 'before the command has ended' first "$(cat "$dir/line")"
-	exits 'a process that keeps the pipe' 0 "$claim" run --save-output pipe -- sh -c 'sleep 100 & echo $! >"$1/pid"; echo said' sh "$dir"
+	exits 'a process that keeps the pipe' 0 timeout 20 "$claim" run --save-output pipe -- sh -c 'sleep 100 & echo $! >"$1/pid"; echo said' sh "$dir"
 	same 'is not waited for' said "$(cat "$dir/out")"
 	kill -KILL "$(cat "$dir/pid")"
 	exits 'and what was said is kept' 0 "$claim" run pipe -- true
 	same 'whole' said "$(cat "$dir/out")"
-	# The reader reads nothing until the settlement is there: what the command did is recorded before its output is read.
+	# More than a pipe holds, less than two do. The reader reads nothing until the settlement is there: what the command did is recorded before its output is read.
 	mkfifo "$dir/fifo"
-	"$claim" run --save-output slow -- head -c 30000 /dev/zero >"$dir/fifo" 2>"$dir/err" &
+	"$claim" run --save-output slow -- head -c 100000 /dev/zero >"$dir/fifo" 2>"$dir/err" &
 	run=$!
 	pids="$pids $run"
 	exec 9<"$dir/fifo"
 	until_ok 'recorded before it is read' is_state slow 'done'
-	same 'then it is read' 30000 "$(wc -c <&9 | tr -d ' ')"
+	same 'then it is read' 100000 "$(wc -c <&9 | tr -d ' ')"
 	exec 9<&-
 	ends 'the code' 0 "$run"
 	exits 'a reader that leaves' 0 sh -c "'$claim' run --save-output --lapse reclaim gone -- yes | head -n 1"

@@ -54,6 +54,12 @@ typed '^C that is caught' 7 "$claim" run int2 -- sh -c 'trap "exit 7" INT; echo 
 	key C
 	end
 END
+typed 'the terminal comes back' 0 sh -c "'$claim' run script -- true; echo next; read -r x; echo \"got \$x\"" <<-END
+	expect next
+	send this
+	expect got this
+	end
+END
 # The script around it gets the interrupt as it would without us.
 typed '^C ends the script' 130 bash -c '"$1" run int3 -- sh -c "echo go; exec sleep 100"; echo survived' sh "$claim" <<-END
 	expect go
