@@ -22,7 +22,7 @@
 
 #define A(id) ARG_BIT(id)
 #define CLAIM_ARGS (A(LEASE) | A(TTL) | A(LAPSE) | A(OWNER))
-#define RUN_ARGS (CLAIM_ARGS | A(HOLD) | A(NO_HOLD) | A(FP_FILE) | A(KILL_AFTER) | A(TIMEOUT) | A(REPORT))
+#define RUN_ARGS (CLAIM_ARGS | A(HOLD) | A(NO_HOLD) | A(FP_FILE) | A(KILL_AFTER) | A(TIMEOUT) | A(WAIT) | A(REPORT))
 #define HOLDER_ARGS (A(FENCE) | A(TOKEN))
 
 static const struct subcommand subcommands[] = {
@@ -141,9 +141,9 @@ static void help_option(enum arg arg)
 {
 	const struct arg_info *info = arg_info(arg);
 	char left[64];
-	const char *form = !info->value ? "" : info->kind == ARG_KIND_SIZE ? "[=" : " ";
+	const char *form = !info->value ? "" : arg_value_optional(info) ? "[=" : " ";
 	snprintf(left, sizeof(left), "--%s%s%s%s", info->name, form, info->value ? info->value : "",
-		 info->kind == ARG_KIND_SIZE ? "]" : "");
+		 arg_value_optional(info) ? "]" : "");
 	/* A long list of words gets a line of its own. */
 	if (strlen(left) > 26)
 		printf("  %s\n  %-26s  %s\n", left, "", info->help);

@@ -39,6 +39,7 @@ enum arg {
 	ARG_MAX_ATTEMPTS,
 	ARG_KILL_AFTER,
 	ARG_TIMEOUT,
+	ARG_WAIT,
 	ARG_REPORT,
 	ARG_TOKEN,
 	ARG_FENCE,
@@ -67,10 +68,11 @@ enum arg_kind {
 	ARG_KIND_FLAG,
 	ARG_KIND_TEXT,
 	ARG_KIND_DURATION,
+	ARG_KIND_MAYBE_DURATION, /* its value may be left out, and comes behind a = */
 	ARG_KIND_TTL,
 	ARG_KIND_INTEGER,
 	ARG_KIND_CHOICE,
-	ARG_KIND_SIZE
+	ARG_KIND_SIZE /* the same */
 };
 
 struct arg_info {
@@ -106,6 +108,7 @@ struct args {
 };
 
 const struct arg_info *arg_info(enum arg arg);
+bool arg_value_optional(const struct arg_info *info);
 bool arg_given(const struct args *args, enum arg arg);
 /* Reads the command line. False: *err says what is wrong with it; args->sub is set when it was known. */
 bool args_parse(struct args *args, char **argv, struct errbuf *err);

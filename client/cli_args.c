@@ -32,6 +32,8 @@ static const struct arg_info arg_table[ARG__COUNT] = {
     [ARG_KILL_AFTER] = {"kill-after", ARG_KIND_DURATION, NONE, "D",
 			"from TERM to KILL when the command must end (10s)"},
     [ARG_TIMEOUT] = {"timeout", ARG_KIND_DURATION, NONE, "D", "end the command after so long"},
+    [ARG_WAIT] = {"wait", ARG_KIND_MAYBE_DURATION, NONE, "D",
+		  "wait for a key that somebody holds, so long at most (for ever)"},
     [ARG_REPORT] = {"report", ARG_KIND_TEXT, NONE, "FILE", "write one line there that says what happened"},
     [ARG_TOKEN] = {"token", ARG_KIND_TEXT, OPT_TOKEN, "TEXT", "the token of the claim, 16 to 64 characters"},
     [ARG_FENCE] = {"fence", ARG_KIND_INTEGER, OPT_FENCE, "N", "the number that WON gave"},
@@ -60,6 +62,11 @@ static const struct arg_info arg_table[ARG__COUNT] = {
 const struct arg_info *arg_info(enum arg arg)
 {
 	return &arg_table[arg];
+}
+
+bool arg_value_optional(const struct arg_info *info)
+{
+	return info->kind == ARG_KIND_SIZE || info->kind == ARG_KIND_MAYBE_DURATION;
 }
 
 bool arg_given(const struct args *args, enum arg arg)
@@ -107,6 +114,7 @@ static bool value_read(struct args *args, enum arg arg, const char *text, struct
 	bool good = true;
 	switch (info->kind) {
 	case ARG_KIND_DURATION:
+	case ARG_KIND_MAYBE_DURATION:
 		good = duration_parse(value, false, number) && *number > 0;
 		break;
 	case ARG_KIND_TTL:
@@ -129,7 +137,8 @@ static bool value_read(struct args *args, enum arg arg, const char *text, struct
 	if (good && arg == ARG_LEASE && *number > PROTO_MAX_LEASE_MS)
 		good = false;
 	if (!good) {
-		bool time = info->kind == ARG_KIND_DURATION || info->kind == ARG_KIND_TTL;
+		bool time = info->kind == ARG_KIND_DURATION || info->kind == ARG_KIND_MAYBE_DURATION ||
+			    info->kind == ARG_KIND_TTL;
 		err_set(err, "--%s takes %s%s, not \"%.60s\"", info->name, info->value,
 			time ? " with a unit: 30s, 15m, 24h, 7d" : "", text);
 	}
@@ -165,7 +174,7 @@ static bool option_take(struct args *args, char ***argv, struct errbuf *err)
 		return false;
 	}
 	args->given |= UINT64_C(1) << arg;
-	if (info->kind == ARG_KIND_FLAG || (info->kind == ARG_KIND_SIZE && !equals)) {
+	if (info->kind == ARG_KIND_FLAG || (arg_value_optional(info) && !equals)) {
 		if (equals)
 			err_set(err, "--%s takes no value", info->name);
 		return !equals;

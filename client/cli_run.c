@@ -21,6 +21,7 @@
 #include "run.h"
 
 #define PATIENCE_MS 2000 /* for a daemon that restarts */
+#define WAIT_FOR_EVER_MS (INT64_C(10) * 365 * 24 * 3600 * 1000)
 
 /* ---- options ---- */
 
@@ -82,6 +83,8 @@ static bool config_read(struct run_config *config, const struct args *args, char
 	    .kill_after_ms = number_or(args, ARG_KILL_AFTER, 10 * 1000),
 	    .timeout_ms = number_or(args, ARG_TIMEOUT, 0),
 	    .max_attempts = number_or(args, ARG_MAX_ATTEMPTS, 0),
+	    .wait_ms =
+		arg_given(args, ARG_WAIT) && !args->text[ARG_WAIT] ? WAIT_FOR_EVER_MS : number_or(args, ARG_WAIT, 0),
 	    .lapse_unknown = arg_given(args, ARG_LAPSE) && strcmp(args->text[ARG_LAPSE], "unknown") == 0,
 	    .command = args->command,
 	    .stdin_fd = -1,
@@ -120,6 +123,8 @@ static void claim_line(const struct run *run, struct writer *w)
 	request_bytes(w, OPT_FP, config->fp);
 	request_bytes(w, OPT_TOKEN, slice_from(run->token));
 	request_bytes(w, OPT_OWNER, config->owner);
+	if (config->wait_ms > 0)
+		request_duration(w, OPT_WAIT, config->wait_ms);
 	request_choice(w, config->lapse_unknown ? CHOICE_LAPSE_UNKNOWN : CHOICE_LAPSE_RECLAIM);
 }
 
@@ -134,9 +139,12 @@ static bool ask_again(const struct run *run)
 /* When we stop hoping for an answer. */
 static int64_t claim_until(const struct run *run, int64_t started_ms, int64_t stopped_ms)
 {
+	if (stopped_ms > 0 && run->ask.tried)
+		return stopped_ms + (run->config->wait_ms > 0 ? RUN_LEAVING_MS : RUN_STOPPING_MS);
 	if (stopped_ms > 0)
-		return run->ask.tried ? stopped_ms + RUN_STOPPING_MS : stopped_ms;
-	return started_ms + (run->link.client.greeted || run->ask.tried ? RUN_ANSWER_MS : PATIENCE_MS);
+		return stopped_ms;
+	return started_ms + run->config->wait_ms +
+	       (run->link.client.greeted || run->ask.tried ? RUN_ANSWER_MS : PATIENCE_MS);
 }
 
 /* Asks until there is an answer that counts; ask_code and reply have it. False: there was none. */
@@ -309,6 +317,32 @@ static bool won(struct run *run)
 	return run->fence > 0;
 }
 
+/* After a wait nobody here knows how long ago the win was. A renewal says what is left, counted from when it was sent.
+ * CLI_OK, or what to exit with. */
+static int confirm(struct run *run)
+{
+	char line[PROTO_MAX_LINE];
+	struct writer w;
+	int64_t until = link_now_ms() + RUN_ANSWER_MS;
+	writer_init(&w, line, sizeof(line));
+	run_request(run, &w, VERB_RENEW);
+	request_duration(&w, OPT_LEASE, run->config->lease_ms);
+	bool answered = false;
+	if (run_ask(run, &w, SLICE_ABSENT)) {
+		while (!(answered = run_pump(run)) && run->stop_signal == 0 && link_now_ms() < until)
+			run_wait(run, until);
+	}
+	if (answered && run->ask_code == CLAIM_OK) {
+		lease_won(&run->lease, run->ask.sent_ms, run->config->lease_ms, run->config->hold_ms,
+			  run->config->kill_after_ms);
+		return CLI_OK;
+	}
+	if (run->stop_signal != 0)
+		return 128 + run->stop_signal;
+	cli_say("the key was won after a wait, but what is left of its lease could not be confirmed: not started");
+	return CLI_UNREACHABLE;
+}
+
 static int claim_and_run(struct run *run)
 {
 	if (!claim_ask(run))
@@ -320,9 +354,11 @@ static int claim_and_run(struct run *run)
 		return CLI_UNREACHABLE;
 	}
 	/* A stop is looked at in run_start, at the last moment: that is the one place. */
-	if (run->config->max_attempts > 0 && run->attempts > run->config->max_attempts)
+	int status = run->config->wait_ms > 0 ? confirm(run) : CLI_OK;
+	if (status == CLI_OK && run->config->max_attempts > 0 && run->attempts > run->config->max_attempts)
 		return run_burn(run);
-	int status = run_start(run);
+	if (status == CLI_OK)
+		status = run_start(run);
 	if (status == CLI_OK) {
 		run_watch(run);
 		return run_settle(run);

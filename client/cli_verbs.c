@@ -33,6 +33,7 @@ static void write_option(struct writer *w, const struct args *args, enum arg arg
 		return;
 	case ARG_KIND_INTEGER:
 	case ARG_KIND_SIZE:
+	case ARG_KIND_MAYBE_DURATION:
 		request_integer(w, info->option, args->number[arg]);
 		return;
 	case ARG_KIND_TEXT:

@@ -18,6 +18,7 @@
 
 #define RUN_ANSWER_MS 12000  /* for one answer: longer than the daemon takes (10 s) */
 #define RUN_STOPPING_MS 3000 /* when somebody wants us to end */
+#define RUN_LEAVING_MS 300   /* the same, when all that we do is wait for the key */
 
 struct run_config {
 	bool lock;
@@ -25,6 +26,7 @@ struct run_config {
 	int64_t lease_ms, ttl_ms; /* ttl 0: the daemon's */
 	int64_t hold_ms, kill_after_ms;
 	int64_t timeout_ms, max_attempts; /* 0: none */
+	int64_t wait_ms;                  /* for a key that is held; 0: do not */
 	int64_t save_limit;               /* 0: the output is not kept */
 	bool lapse_unknown;
 	bool fail_on[256];

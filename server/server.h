@@ -37,8 +37,8 @@ struct server {
 	uv_prepare_t prepare; /* flushes */
 	uv_timer_t deadlines; /* the engine's */
 	int64_t armed_ms;     /* monotonic; when it fires; INT64_MAX: it does not */
-	uv_timer_t beat;  /* once a second: watchdog, counting */
-	uv_timer_t drain; /* while a stop goes on */
+	uv_timer_t beat;      /* once a second: watchdog, counting */
+	uv_timer_t drain;     /* while a stop goes on */
 	uv_signal_t term, interrupt;
 
 	enum server_phase phase;

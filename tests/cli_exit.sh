@@ -48,6 +48,36 @@ outcomes()
 	same 'its own word counts' 'done' "$(state late)"
 }
 
+# Waiting for a key that somebody holds.
+waits()
+{
+	fence=$("$claim" claim busy --lease 1h --json | sed 's/.*"fence":\([0-9]*\).*/\1/')
+	exits 'a wait that is over' 75 "$claim" run busy --wait=100ms -- touch "$dir/ran"
+	"$claim" lock busy --wait -- echo locked >"$dir/waited" 2>&1 &
+	waiter=$!
+	pids="$pids $waiter"
+	until_ok 'it waits' sh -c '"$0" status | grep -q "^waiting *1$"' "$claim"
+	"$claim" release busy --fence "$fence" >/dev/null
+	wait "$waiter"
+	same 'a wait that is rewarded' '0 locked' "$? $(cat "$dir/waited")"
+	same 'the lock is given back' free "$(state busy)"
+
+	# Longer than the lease that it asks for: what is left is counted from the win, not from the question.
+	"$claim" claim long --lease 1500ms >/dev/null
+	exits 'a wait longer than the lease' 0 "$claim" run long --lease 400ms --wait=1m -- sleep 1
+
+	"$claim" claim stopped --lease 1h >/dev/null
+	"$claim" run stopped --wait -- touch "$dir/ran" 2>/dev/null &
+	waiter=$!
+	pids="$pids $waiter"
+	until_ok 'it waits to be stopped' sh -c '"$0" status | grep -q "^waiting *1$"' "$claim"
+	kill -TERM "$waiter"
+	wait "$waiter"
+	same 'a stop while it waits' 143 $?
+	until_ok 'who was stopped leaves the queue' sh -c '"$0" status | grep -q "^waiting *0$"' "$claim"
+	same 'none of them ran' no "$([ -e "$dir/ran" ] && echo yes || echo no)"
+}
+
 # Answers that do not permit to run.
 refusals()
 {
@@ -104,7 +134,7 @@ usage()
 	exits 'two keys' 64 "$claim" run a b -- true
 	exits 'no verb' 64 "$claim"
 	exits 'unknown verb' 64 "$claim" frobnicate
-	exits 'unknown option' 64 "$claim" run --wait key -- true
+	exits 'unknown option' 64 "$claim" run --atleast key -- true
 	exits 'doubled option' 64 "$claim" run --lease 1s --lease 2s key -- true
 	exits 'empty option' 64 "$claim" run --owner '' key -- true
 	exits 'no unit' 64 "$claim" run --lease 30 key -- true
@@ -134,6 +164,7 @@ usage()
 for store in memory: "sqlite:$dir/db"; do
 	daemon_start "$store"
 	outcomes
+	waits
 	refusals
 	poison
 	usage
