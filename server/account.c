@@ -49,9 +49,12 @@ static void note_operator(struct call *call)
 static void log_operator(const struct call *call)
 {
 	enum word word = call->op.verdict.word;
+	bool resolve = call->verb == VERB_RESOLVE;
+	const char *message = resolve ? "a record was settled by hand" : "a record was deleted by hand";
 
-	log_event(call->dispatch->log, LOG_LEVEL_INFO, call->verb == VERB_RESOLVE ? "resolve" : "forget",
-		  "a record was settled by hand",
+	if (word != WORD_OK)
+		message = resolve ? "a settlement by hand was not done" : "a deletion by hand was not done";
+	log_event(call->dispatch->log, LOG_LEVEL_INFO, resolve ? "resolve" : "forget", message,
 		  (struct log_field[]){log_key("key", call->op.key), log_slice("answer", word_name(word)),
 				       log_int("fence", call->op.record.fence), log_int("pid", call->pid),
 				       log_int("uid", call->uid), log_slice("reason", call->reason), log_end()});

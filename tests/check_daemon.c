@@ -608,6 +608,20 @@ START_TEST(a_passed_socket_is_used)
 }
 END_TEST
 
+START_TEST(the_log_tells_a_refusal_from_a_settlement)
+{
+	spawn_start(&daemon_, in_memory);
+	starts(wire_ask_once(&daemon_, "CLAIM k"), "WON");
+	starts(wire_ask_once(&daemon_, "RESOLVE k as=done"), "HELD");
+	ck_assert(file_holds(daemon_.log, "a settlement by hand was not done"));
+	ck_assert(!file_holds(daemon_.log, "a record was settled by hand"));
+	starts(wire_ask_once(&daemon_, "RESOLVE k as=done force"), "OK");
+	ck_assert(file_holds(daemon_.log, "a record was settled by hand"));
+	starts(wire_ask_once(&daemon_, "FORGET k"), "OK deleted=1");
+	ck_assert(file_holds(daemon_.log, "a record was deleted by hand"));
+}
+END_TEST
+
 START_TEST(keys_are_hashed_in_the_log)
 {
 	spawn_start(&daemon_, in_memory);
@@ -650,6 +664,7 @@ static void add_process(TCase *tests)
 	tcase_add_test(tests, not_ready_while_draining);
 	tcase_add_test(tests, readiness_is_told);
 	tcase_add_test(tests, a_passed_socket_is_used);
+	tcase_add_test(tests, the_log_tells_a_refusal_from_a_settlement);
 	tcase_add_test(tests, keys_are_hashed_in_the_log);
 }
 
