@@ -330,6 +330,11 @@ static void perform(struct call *call, const struct request *req, struct conn *c
 	case VERB_SWEEP:
 		do_scan(call, req, session);
 		break;
+	case VERB_WATCH:
+	case VERB_KEY:
+	case VERB_SHUTDOWN:
+		call_refuse(call, ERR_INTERNAL, "being written");
+		break;
 	case VERB_STATS:
 		do_stats(call);
 		break;
