@@ -164,8 +164,8 @@ static enum err number_check(enum option option, int64_t n, struct errbuf *err)
 		return refuse(err, ERR_BADOPT, "lease is from 1ms to 365d");
 	if (option == OPT_TTL && n < 1)
 		return refuse(err, ERR_BADOPT, "ttl is 1ms or more, or never");
-	if (option == OPT_FENCE && n < 1)
-		return refuse(err, ERR_BADOPT, "fence=0 is no fence: give the number that WON gave");
+	if (option == OPT_HOLD && n < 1)
+		return refuse(err, ERR_BADOPT, "hold is 1ms or more; without it the lease is yours to renew");
 	if (option == OPT_LIMIT && n < 1)
 		return refuse(err, ERR_BADOPT, "limit is 1 or more");
 	if (option == OPT_PROTO && n != PROTO_VERSION)
@@ -322,6 +322,32 @@ static enum err needed_check(const struct walk *walk)
 	return ERR_NONE;
 }
 
+static bool has_choice(const struct request *req, enum choice choice)
+{
+	enum option option = choice_option(choice);
+
+	return request_has(req, option) && req->value[option].number == choice;
+}
+
+/* Options that are good by themselves, and not together or not with this verb. */
+static enum err together_check(const struct walk *walk)
+{
+	const struct request *req = walk->req;
+	bool result = walk->body || request_has(req, OPT_RESULT);
+
+	if (has_choice(req, CHOICE_AS_FREE) && (result || request_has(req, OPT_TTL)))
+		return refuse(walk->err, ERR_BADOPT, "as=free keeps no result and no ttl: leave them out");
+	/* A repeat with the token may come over another connection, which the end of this one must not undo. */
+	if (request_has(req, OPT_TOKEN) &&
+	    (has_choice(req, CHOICE_DROP_RELEASE) || has_choice(req, CHOICE_DROP_UNKNOWN)))
+		return refuse(walk->err, ERR_BADOPT, "drop= ties the claim to this connection: leave out the token");
+	/* A holder may have it from a WON without a guard; there is no such record to settle by hand. */
+	bool by_hand = req->verb == VERB_RESOLVE || req->verb == VERB_FORGET;
+	if (by_hand && request_has(req, OPT_FENCE) && req->value[OPT_FENCE].number == 0)
+		return refuse(walk->err, ERR_BADOPT, "fence=0 is the fence of no record: see STATUS");
+	return ERR_NONE;
+}
+
 /* What only shows when the whole line has been read. */
 static enum err request_check(const struct walk *walk)
 {
@@ -336,10 +362,10 @@ static enum err request_check(const struct walk *walk)
 		return refuse(walk->err, ERR_BADOPT, "result= and body= at once: the result comes in one of them");
 	if (req->verb == VERB_STATUS && req->key.data == NULL && (result || request_has(req, OPT_WAIT)))
 		return refuse(walk->err, ERR_BADKEY, "result and wait need a key: is a variable empty?");
-	bool frees = request_has(req, OPT_AS) && req->value[OPT_AS].number == CHOICE_AS_FREE;
-	if (frees && (result || request_has(req, OPT_TTL)))
-		return refuse(walk->err, ERR_BADOPT, "as=free keeps no result and no ttl: leave them out");
-	return needed_check(walk);
+	if (req->verb == VERB_KEY && !walk->body)
+		return refuse(walk->err, ERR_BADKEY, "KEY needs a JSON object as its body: body=17");
+	enum err code = together_check(walk);
+	return code != ERR_NONE ? code : needed_check(walk);
 }
 
 /* After something wrong: the tag, if this is one and well formed. */

@@ -137,8 +137,9 @@ struct request {
  *
  * body: the frame's body; absent when none was announced, or when it was oversize and is not here.
  * Everything that needs no store is decided here: grammar, unknown or doubled options, units, ranges, limits,
- * a body where none is taken, body= and result= both, the options a verb cannot do without (fence for the
- * holder's verbs, lease for RENEW, as for RESOLVE), HELP for a verb that there is not. STATUS takes `result` as a flag.
+ * a body where none is taken or KEY's is missing, body= and result= both, what excludes each other, the options a verb
+ * cannot do without (fence for the holder's verbs, lease for RENEW, as for RESOLVE), HELP for a verb that there is not.
+ * STATUS takes `result` as a flag. A fence of 0 passes for the holder's verbs: whether it may be is a setting.
  *
  * ERR_NONE; or what to answer, with the reason in *err. Even then req->given has the TAG bit and its value when the tag
  * itself was well formed, since the refusal must carry it, and req->verb is VERB__COUNT or the verb.
