@@ -461,8 +461,8 @@ static bool head_read(struct reply *reply, char **at, char *end, struct errbuf *
 
 	char *before = *at;
 	reply->err = ERR__COUNT;
-	if (!token_next(at, end, &token) || token_has_equals(&token)) {
-		*at = before;
+	if (!token_next(at, end, &token) || token.broken || token_has_equals(&token)) {
+		*at = before; /* a field, and read as one */
 		return true;
 	}
 	reply->err_name = token_text(&token);

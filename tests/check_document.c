@@ -1,6 +1,6 @@
 /*
  * check_document.c - PROTOCOL.txt says what words.def says: every verb with exactly its options, every word, every error with
- * its retry, every limit; and its examples can be read.
+ * its retry, every limit; and its examples can be read. What an option means stands below its name.
  */
 #include "../proto/proto.h"
 
@@ -106,6 +106,36 @@ START_TEST(each_verb_with_its_options)
 }
 END_TEST
 
+/* A term ("hold=D, notify") of this name, with its meaning below it. */
+static bool explained(const char *text, struct slice name)
+{
+	while ((text = strchr(text, '\n')) != NULL) {
+		size_t len = strcspn(++text, "\n");
+		if (strncmp(text + len, INDENT, 5) != 0)
+			continue;
+		for (const char *word = text; word < text + len; word += strspn(word, ", ")) {
+			struct slice term = {word, strcspn(word, "=, \n")};
+			if (slice_equal(term, name))
+				return true;
+			word += strcspn(word, ", \n");
+		}
+	}
+	return false;
+}
+
+START_TEST(each_option_is_explained)
+{
+	char *text = document();
+	const char *verbs = strstr(text, "\nOptions of every verb\n");
+
+	ck_assert_ptr_nonnull(verbs);
+	for (enum option option = 0; option < OPT__COUNT; option++)
+		ck_assert_msg(explained(verbs, option_info(option)->name), "%s is not explained",
+			      option_info(option)->name.data);
+	free(text);
+}
+END_TEST
+
 START_TEST(each_word)
 {
 	char *text = document();
@@ -197,6 +227,23 @@ START_TEST(examples_can_be_read)
 }
 END_TEST
 
+START_TEST(events_can_be_read)
+{
+	char *text = document();
+	size_t count = 0;
+
+	for (char *at = text; (at = strstr(at, INDENT "* ")) != NULL; count++) {
+		struct reply reply;
+		struct errbuf err = {""};
+		size_t len = strcspn(++at, "\n");
+		ck_assert_msg(reply_parse(&reply, at, len, SLICE_ABSENT, &err), "%s", err.text);
+		ck_assert_msg(reply.event && reply.count > 0, "%.*s", (int)len, at);
+	}
+	ck_assert_uint_ge(count, 9);
+	free(text);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("document");
@@ -204,10 +251,12 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 
 	tcase_add_test(tcase, each_verb_with_its_options);
+	tcase_add_test(tcase, each_option_is_explained);
 	tcase_add_test(tcase, each_word);
 	tcase_add_test(tcase, each_error_with_its_retry);
 	tcase_add_test(tcase, each_limit_of_hello);
 	tcase_add_test(tcase, examples_can_be_read);
+	tcase_add_test(tcase, events_can_be_read);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_NORMAL);
 	int failed = srunner_ntests_failed(runner);
