@@ -135,7 +135,7 @@ static size_t take(const char *data, size_t len)
 	enum err code = request_parse(&req, line, frame.line_len, body, &err);
 	if (code != ERR_NONE)
 		must(err.text[0] != '\0' && code < ERR__COUNT);
-	else
+	else if (state == FRAME_READY) /* an oversize body is not here to be written again */
 		round_trip(&req);
 	free(octets);
 	free(line);
