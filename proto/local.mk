@@ -7,6 +7,8 @@ libproto_la_SOURCES = \
 	proto/proto.h proto/words.def \
 	proto/words.c proto/value.c proto/frame.c \
 	proto/parse.c proto/format.c
+# For whoever writes a client: the text, and beside it what to test the client with.
 dist_doc_DATA += proto/PROTOCOL.txt
-EXTRA_DIST += proto/vectors/README proto/vectors/values.txt proto/vectors/framing.txt proto/vectors/requests.txt \
+vectorsdir = $(docdir)/vectors
+dist_vectors_DATA = proto/vectors/README proto/vectors/values.txt proto/vectors/framing.txt proto/vectors/requests.txt \
 	proto/vectors/limits.txt proto/vectors/replies.txt
