@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "../proto/mem.h"
+#include "bonds.h"
 
 struct engine *engine_new(const struct engine_hooks *hooks, const struct engine_limits *limits,
 			  const struct hash_seed *seed)
@@ -47,6 +48,7 @@ void engine_free(struct engine *engine)
 	slots_release(&engine->slots);
 	alarms_release(&engine->polls);
 	alarms_release(&engine->waits);
+	alarms_release(&engine->renewals);
 	mem_free(engine);
 }
 
@@ -97,9 +99,10 @@ static void due_remove(struct engine *engine, struct op *op)
 
 /* ---- the way through ---- */
 
-static void send_to_store(struct engine *engine, struct op *op)
+static void send_to_store(struct engine *engine, struct op *op, int64_t now_ms)
 {
 	op->sent = true;
+	op->sent_ms = now_ms;
 	engine->hooks.to_store(engine->hooks.arg, op);
 }
 
@@ -117,7 +120,15 @@ void engine_work(struct engine *engine, struct slot *slot, struct op *op, bool i
 		queue_insert(&slot->work, head, op);
 	/* While an answer is being handed up the next one is not sent: others may still be put in front. */
 	if (slot->work.first == op && !slot->answering)
-		send_to_store(engine, op);
+		send_to_store(engine, op, now_ms);
+}
+
+void engine_tidy(struct engine *engine, struct slot *slot)
+{
+	if (slot->answering || !slot_empty(slot))
+		return;
+	alarm_clear(&engine->polls, &slot->poll);
+	slots_remove(&engine->slots, slot);
 }
 
 bool engine_submit(struct engine *engine, struct op *op, int64_t now_ms)
@@ -126,20 +137,25 @@ bool engine_submit(struct engine *engine, struct op *op, int64_t now_ms)
 
 	op->next = NULL;
 	op->slot = NULL;
-	op->sent = op->late = op->kept = op->parked = false;
+	op->sent = op->late = op->kept = op->doubted = op->parked = false;
 	op->ticket = 0;
 	op->wait_until_ms = op->wait_ms == 0 ? 0 : op->wait_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + op->wait_ms;
 	alarm_init(&op->wait, op);
 	if (op->kind != OP_RECORD) {
 		engine->pending++;
 		due_add(engine, op, now_ms);
-		send_to_store(engine, op);
+		send_to_store(engine, op, now_ms);
 		return true;
 	}
-	slot = slots_find(&engine->slots, op->key);
-	if (slot == NULL && (slot = slots_add(&engine->slots, op->key)) == NULL)
+	if (!bonds_prepare(engine, op))
 		return false;
+	slot = slots_find(&engine->slots, op->key);
+	if (slot == NULL && (slot = slots_add(&engine->slots, op->key)) == NULL) {
+		bonds_unprepare(engine, op);
+		return false;
+	}
 	engine->pending++;
+	bonds_received(slot, op);
 	/* Who came first is served first: a newcomer does not get past those who wait. */
 	if (op->ask.verb == ASK_CLAIM && slot->waiters.first != NULL && slot->work.first == NULL)
 		waiters_poll(engine, slot, now_ms);
@@ -151,7 +167,7 @@ void engine_answer(struct engine *engine, struct op *op)
 {
 	engine->pending--;
 	if (op->own) {
-		engine->undone += op->result == OP_APPLIED;
+		engine->undone += op->ask.undo && op->result == OP_APPLIED;
 		op_release(op);
 		mem_free(op);
 	} else {
@@ -172,16 +188,19 @@ static void finish(struct engine *engine, struct op *op, int64_t now_ms)
 	assert(slot->work.first == op);
 	queue_take(&slot->work);
 	slot->answering = true;
+	if (op->result == OP_APPLIED && op->verdict.effect != EFFECT_NONE)
+		engine->hooks.changed(engine->hooks.arg, op);
+	bonds_see(engine, slot, op, now_ms);
 	parked = waiters_park(engine, slot, op, now_ms);
-	if (!parked)
+	if (!parked) {
+		bonds_tie(engine, slot, op, now_ms);
 		waiters_wake(engine, slot, op, now_ms);
-	slot->answering = false;
-	if (slot->work.first != NULL) {
-		send_to_store(engine, slot->work.first);
-	} else if (slot_empty(slot)) {
-		alarm_clear(&engine->polls, &slot->poll);
-		slots_remove(&engine->slots, slot);
 	}
+	slot->answering = false;
+	if (slot->work.first != NULL)
+		send_to_store(engine, slot->work.first, now_ms);
+	else
+		engine_tidy(engine, slot);
 	if (!parked)
 		engine_answer(engine, op);
 }
@@ -190,6 +209,8 @@ static void finish(struct engine *engine, struct op *op, int64_t now_ms)
 
 static int64_t keep_ms(const struct engine *engine, const struct op *op)
 {
+	if (op->own)
+		return engine->limits.lease_ms; /* afterwards the lease has healed it */
 	int64_t ttl_ms = op->ask.ttl == 0 ? engine->limits.ttl_ms : time_left_ms(op->ask.ttl, 0);
 
 	return ttl_ms > INT64_MAX - engine->limits.lease_ms ? INT64_MAX : ttl_ms + engine->limits.lease_ms;
@@ -198,6 +219,7 @@ static int64_t keep_ms(const struct engine *engine, const struct op *op)
 static void tell_late(struct engine *engine, struct op *op)
 {
 	op->late = true;
+	bonds_unprepare(engine, op);
 	engine->hooks.late(engine->hooks.arg, op);
 }
 
@@ -216,7 +238,7 @@ static bool keep(struct engine *engine, struct op *op, int64_t now_ms)
 		due_remove(engine, op);
 	if (engine->abandoning || !kept_worth(op) || !kept_add(&engine->kept, op, now_ms, keep_ms(engine, op)))
 		return false;
-	if (!op->late)
+	if (!op->late && !op->own)
 		tell_late(engine, op);
 	return true;
 }
@@ -224,7 +246,7 @@ static bool keep(struct engine *engine, struct op *op, int64_t now_ms)
 static void give_up(struct engine *engine, struct op *op, int64_t now_ms)
 {
 	kept_remove(&engine->kept, op);
-	engine->kept.dropped++;
+	engine->kept.dropped += !op->own;
 	op_refuse(op, ERR_STORE, "the store could not take the settlement for as long as it was worth keeping");
 	finish(engine, op, now_ms);
 }
@@ -246,7 +268,7 @@ static void retry_kept(struct engine *engine, int64_t now_ms)
 			continue;
 		}
 		op_release(op);
-		send_to_store(engine, op);
+		send_to_store(engine, op, now_ms);
 	}
 }
 
@@ -275,40 +297,56 @@ void engine_done(struct engine *engine, struct op *op, int64_t now_ms)
 		finish(engine, op, now_ms);
 }
 
-void engine_undo(struct engine *engine, const struct op *won, int64_t now_ms)
+bool engine_ask_own(struct engine *engine, struct slice key, const struct ask *ask, int64_t now_ms)
 {
-	struct slice token = won->ask.token;
-	struct op *op = mem_alloc(sizeof *op + won->key.len + token.len);
+	struct op *op = mem_alloc(sizeof *op + key.len + ask->token.len);
 	char *text;
 	struct slot *slot;
 
 	if (op == NULL)
-		return;
+		return false;
 	text = (char *)(op + 1);
-	memcpy(text, won->key.data, won->key.len);
-	op_init(op, OP_RECORD, (struct slice){text, won->key.len});
-	if (token.len > 0) {
-		text += won->key.len;
-		memcpy(text, token.data, token.len);
-		op->ask.token = (struct slice){text, token.len};
-	}
+	memcpy(text, key.data, key.len);
+	op_init(op, OP_RECORD, (struct slice){text, key.len});
 	op->own = true;
-	op->ask.verb = ASK_RELEASE;
-	op->ask.undo = true;
-	op->ask.fence = won->record.fence;
+	op->ask = *ask;
+	if (ask->token.len > 0) {
+		text += key.len;
+		memcpy(text, ask->token.data, ask->token.len);
+		op->ask.token = (struct slice){text, ask->token.len};
+	}
 	slot = slots_find(&engine->slots, op->key);
 	if (slot == NULL && (slot = slots_add(&engine->slots, op->key)) == NULL) {
 		mem_free(op);
-		return;
+		return false;
 	}
 	engine->pending++;
 	engine_work(engine, slot, op, true, now_ms);
+	return true;
+}
+
+void engine_undo(struct engine *engine, const struct op *won, int64_t now_ms)
+{
+	struct ask ask = {.verb = ASK_RELEASE, .undo = true, .fence = won->record.fence, .token = won->ask.token};
+	struct slot *slot = slots_find(&engine->slots, won->key);
+
+	if (slot != NULL) {
+		bonds_forget(engine, slot, won->record.fence);
+		engine_tidy(engine, slot);
+	}
+	engine_ask_own(engine, won->key, &ask, now_ms);
+}
+
+void engine_part(struct engine *engine, struct holder *holder, int64_t now_ms)
+{
+	bonds_part(engine, holder, now_ms);
 }
 
 void engine_leave(struct engine *engine, struct op *op)
 {
 	struct slot *slot = op->slot;
 
+	bonds_unprepare(engine, op);
 	if (op->parked) {
 		waiters_unpark(engine, op);
 	} else if (slot != NULL && op->ask.verb == ASK_CLAIM && !op->sent && !op->late) {
@@ -317,8 +355,7 @@ void engine_leave(struct engine *engine, struct op *op)
 	} else {
 		return;
 	}
-	if (slot_empty(slot))
-		slots_remove(&engine->slots, slot);
+	engine_tidy(engine, slot);
 	op_refuse(op, ERR_BUSY, "its client is gone");
 	engine_answer(engine, op);
 }
@@ -334,17 +371,22 @@ int64_t engine_tick(struct engine *engine, int64_t now_ms)
 			tell_late(engine, op);
 		} else {
 			queue_unlink(&op->slot->work, op);
+			bonds_unprepare(engine, op);
 			op_refuse(op, ERR_BUSY,
 				  "waited too long behind others for this key; nothing was done, try again");
 			engine_answer(engine, op);
 		}
 	}
 	waiters_tick(engine, now_ms);
+	bonds_tick(engine, now_ms);
 	if (engine->kept.count > 0)
 		retry_kept(engine, now_ms);
 	next_ms = engine->due_first != NULL ? engine->due_first->deadline_ms : INT64_MAX;
 	if (engine->kept.count > 0 && engine->kept.retry_at_ms < next_ms)
 		next_ms = engine->kept.retry_at_ms;
 	wake_ms = waiters_next(engine);
+	if (wake_ms < next_ms)
+		next_ms = wake_ms;
+	wake_ms = bonds_next(engine);
 	return wake_ms < next_ms ? wake_ms : next_ms;
 }

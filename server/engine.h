@@ -1,5 +1,6 @@
 /*
- * engine.h - decides everything that is not the store's: order per key, deadlines, taking back a win that nobody heard of.
+ * engine.h - decides everything that is not the store's: order per key, deadlines, waiting, what is bound to a connection (hold,
+ * drop, notify), taking back a win that nobody heard of.
  *
  * Dispatch submits ops. The engine lets at most one op per key be with the store at a time and hands each answer up
  * exactly once, in the order in which the ops of that key came. It has no sockets, no libuv and no clock:
@@ -16,6 +17,22 @@
 
 struct engine;
 
+enum lost_cause {
+	LOST_REFUSED, /* a renewal was told that it is not ours any more */
+	LOST_TAKEN,   /* an answer to somebody else shows it */
+	LOST_DOUBT,   /* two thirds of the lease are over, and no renewal was confirmed */
+	LOST__COUNT
+};
+
+struct notice {
+	enum { NOTICE_RENEWED, NOTICE_LOST } kind;
+	struct slice key;
+	int64_t fence;
+	int64_t left_ms;       /* RENEWED */
+	enum lost_cause cause; /* LOST */
+	bool wanted;           /* the connection asked to be told */
+};
+
 struct engine_hooks {
 	/* Give the op to the store, which answers by engine_done later, never from inside. */
 	void (*to_store)(void *arg, struct op *op);
@@ -24,6 +41,10 @@ struct engine_hooks {
 	void (*late)(void *arg, struct op *op);
 	/* Answered; the op is its maker's again. */
 	void (*answer)(void *arg, struct op *op);
+	/* An op, perhaps one of the engine's own, has changed its record. Before `answer`; only to be read. */
+	void (*changed)(void *arg, const struct op *op);
+	/* Something happened to a claim that is bound to this connection. */
+	void (*told)(void *arg, struct holder *holder, const struct notice *notice);
 	void *arg;
 };
 
@@ -45,6 +66,8 @@ void engine_done(struct engine *engine, struct op *op, int64_t now_ms);
 /* Gives back a win (key and token as asked, the fence from its record), in front of whatever waits for that key. `won` is
  * only read. Without memory it does nothing: the lease heals it. */
 void engine_undo(struct engine *engine, const struct op *won, int64_t now_ms);
+/* This connection has ended: what was bound to it is over, and `drop` is done. It must be empty to be freed. */
+void engine_part(struct engine *engine, struct holder *holder, int64_t now_ms);
 /* Gives up the settlements that are kept, and those who wait are told ERR draining: the daemon leaves. */
 void engine_abandon(struct engine *engine, int64_t now_ms);
 /* The client of this op is gone: a call that waits, or a CLAIM that the store does not have yet, is given back by `answer`, from

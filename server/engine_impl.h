@@ -1,5 +1,6 @@
 /*
- * engine_impl.h - the inside of the engine, for engine.c (order, deadlines, the way through) and waiters.c (parked calls).
+ * engine_impl.h - the inside of the engine, for engine.c (order, deadlines, the way through), waiters.c (parked calls) and
+ * bonds.c (claims bound to a connection).
  */
 #ifndef CLAIMD_SERVER_ENGINE_IMPL_H
 #define CLAIMD_SERVER_ENGINE_IMPL_H
@@ -13,10 +14,11 @@ struct engine {
 	struct slots slots;
 	struct op *due_first, *due_last; /* ops on their way, by deadline: all have the same time */
 	struct kept kept;
-	struct alarms polls; /* of slots */
-	struct alarms waits; /* of waiters: when their wait is over */
-	uint64_t tickets;    /* given to waiters, in the order in which they came */
-	uint64_t random;     /* for jitter */
+	struct alarms polls;    /* of slots */
+	struct alarms waits;    /* of waiters: when their wait is over */
+	struct alarms renewals; /* of bonds */
+	uint64_t tickets;       /* given to waiters, in the order in which they came */
+	uint64_t random;        /* for jitter */
 	size_t waiting;
 	bool abandoning; /* nothing more is kept, nobody waits any more */
 	size_t pending;
@@ -28,6 +30,10 @@ struct engine {
 /* Gives the op its place in the work of its slot: behind the others, or in front of all that the store does not have yet. */
 void engine_work(struct engine *engine, struct slot *slot, struct op *op, bool in_front, int64_t now_ms);
 void engine_answer(struct engine *engine, struct op *op);
+/* Puts an op of the engine's own to work, in front of what waits for that key; key and token are copied. False: no memory. */
+bool engine_ask_own(struct engine *engine, struct slice key, const struct ask *ask, int64_t now_ms);
+/* Takes the slot away when nothing is left in it. */
+void engine_tidy(struct engine *engine, struct slot *slot);
 
 /* waiters.c */
 

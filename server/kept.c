@@ -11,8 +11,12 @@ static size_t weight(const struct op *op)
 
 bool kept_worth(const struct op *op)
 {
-	return op->kind == OP_RECORD && (op->ask.verb == ASK_COMPLETE || op->ask.verb == ASK_FAIL) &&
-	       (op->result == OP_REFUSED || op->result == OP_UNCERTAIN) && !op->unreadable;
+	bool settles = op->ask.verb == ASK_COMPLETE || op->ask.verb == ASK_FAIL;
+
+	if (op->own) /* an undo, or what `drop` asked for */
+		settles = op->ask.verb != ASK_RENEW;
+	return op->kind == OP_RECORD && settles && (op->result == OP_REFUSED || op->result == OP_UNCERTAIN) &&
+	       !op->unreadable;
 }
 
 bool kept_add(struct kept *kept, struct op *op, int64_t now_ms, int64_t keep_ms)

@@ -21,7 +21,7 @@ struct kept {
 	int64_t retry_at_ms;
 };
 
-/* A settlement that the store did not decide: it may succeed later. */
+/* A settlement (or what the engine does in a holder's place) that the store did not decide: it may succeed later. */
 bool kept_worth(const struct op *op);
 /* Takes the op, until now + keep_ms (INT64_MAX: for ever). False: the bound is reached. */
 bool kept_add(struct kept *kept, struct op *op, int64_t now_ms, int64_t keep_ms);

@@ -55,6 +55,22 @@ struct counts {
 	int64_t oldest_unknown_us; /* age; 0: there is none */
 };
 
+/* A connection as far as claims may be bound to it: its owner zeroes it, hands it over with CLAIM and RENEW, and says when it ends. */
+struct holder {
+	struct bond *first;
+};
+
+/* What becomes of a claim whose connection ends before a settlement. */
+enum drop { DROP_KEEP, DROP_RELEASE, DROP_UNKNOWN };
+
+/* What a CLAIM or RENEW binds to its connection; see bonds.c. */
+struct bind {
+	struct holder *holder; /* NULL: nothing */
+	int64_t hold_ms;       /* the lease is renewed until so long after the win; 0: it is not */
+	enum drop drop;        /* CLAIM */
+	bool notify;
+};
+
 struct slot;
 
 struct op {
@@ -64,6 +80,7 @@ struct op {
 	struct ask ask;
 	struct scan scan;
 	int64_t wait_ms; /* CLAIM, STATUS: wait for another answer so long; 0: do not */
+	struct bind bind;
 
 	/* answered, set by the store before op_done */
 	enum op_result result;
@@ -85,14 +102,17 @@ struct op {
 	struct slot *slot;              /* its key's entry */
 	struct op *due_prev, *due_next; /* among all ops, by deadline */
 	bool sent;                      /* the store has it */
+	int64_t sent_ms;                /* since when, the last time */
 	bool late;             /* its maker was told ERR timeout, and the answer is not for the client any more */
 	bool kept;             /* a settlement that is, or was, tried until the store takes it; see kept.h */
 	int64_t keep_until_ms; /* kept: given up then; monotonic */
+	bool doubted;          /* an earlier attempt of a call that waits was uncertain */
 	bool parked;           /* waits in its slot; see waiters.c */
 	int64_t wait_until_ms; /* 0: it does not wait any more */
 	struct alarm wait;     /* set while it is parked */
 	uint64_t ticket;       /* its place among the waiters */
-	bool own;              /* made by the engine itself (an undo) */
+	struct bond *bond;     /* made ready for the win, so that memory is there when it comes */
+	bool own;              /* made by the engine itself: an undo, a renewal, what `drop` asked for */
 
 	/* the store's */
 	int64_t store_us; /* while it has the op: since when; afterwards: how long it took */

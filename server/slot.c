@@ -2,6 +2,7 @@
 #include "slot.h"
 
 #include "../proto/mem.h"
+#include "bonds.h"
 
 #define BUCKETS_MIN 64
 
@@ -57,7 +58,9 @@ static void buckets_grow(struct slots *slots)
 
 static struct slice key_of(const struct slot *slot)
 {
-	return slot->work.first != NULL ? slot->work.first->key : slot->waiters.first->key;
+	if (slot->work.first != NULL)
+		return slot->work.first->key;
+	return slot->waiters.first != NULL ? slot->waiters.first->key : slot->bonds->key;
 }
 
 struct slot *slots_find(struct slots *slots, struct slice key)
@@ -104,7 +107,7 @@ void slots_remove(struct slots *slots, struct slot *slot)
 
 bool slot_empty(const struct slot *slot)
 {
-	return slot->work.first == NULL && slot->waiters.first == NULL;
+	return slot->work.first == NULL && slot->waiters.first == NULL && slot->bonds == NULL;
 }
 
 /* ---- queues ---- */

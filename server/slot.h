@@ -1,5 +1,6 @@
 /*
- * slot.h - the keys that have work under way: for each its ops in order, and those that wait for it to become free.
+ * slot.h - the keys that have work under way: for each its ops in order, those that wait for it to become free, and the
+ * connections that its claim is bound to.
  *
  * A hash table of slots. A slot goes when nothing is left in it, so the table is as large as the work at hand.
  */
@@ -23,6 +24,7 @@ struct slot {
 	bool answering;          /* an answer is being handled: nothing is sent before that is through */
 	struct alarm poll;       /* the first waiter asks again by itself */
 	int64_t distance_ms;     /* between the last two times it did */
+	struct bond *bonds;      /* linked by bond->beside */
 };
 
 struct slots {
@@ -36,7 +38,7 @@ bool slots_init(struct slots *slots, const struct hash_seed *seed); /* false: no
 void slots_release(struct slots *slots);
 /* NULL: the key has no slot. */
 struct slot *slots_find(struct slots *slots, struct slice key);
-/* An empty slot for this key, which some op in it must have before the next call. NULL: no memory. */
+/* An empty slot for this key, which some op or bond in it must have before the next call. NULL: no memory. */
 struct slot *slots_add(struct slots *slots, struct slice key);
 /* Takes away a slot that is empty. */
 void slots_remove(struct slots *slots, struct slot *slot);

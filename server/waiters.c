@@ -10,6 +10,7 @@
  *   - its client has gone (engine_leave).
  * A store that does not answer is waited out as well: the call keeps its token, so that a claim which was made after all is its own.
  */
+#include "bonds.h"
 #include "engine_impl.h"
 
 #define DISTANCE_MIN_MS 50
@@ -78,6 +79,7 @@ bool waiters_park(struct engine *engine, struct slot *slot, struct op *op, int64
 		return false;
 	if (op->ticket == 0)
 		op->ticket = ++engine->tickets;
+	op->doubted |= op->result == OP_UNCERTAIN;
 	take_seat(&slot->waiters, op);
 	op->parked = true;
 	engine->waiting++;
@@ -198,8 +200,8 @@ void waiters_abandon(struct engine *engine)
 		struct slot *slot = op->slot;
 
 		waiters_unpark(engine, op);
-		if (slot_empty(slot))
-			slots_remove(&engine->slots, slot);
+		bonds_unprepare(engine, op);
+		engine_tidy(engine, slot);
 		op_refuse(op, ERR_DRAINING, "the daemon is leaving; nothing was done");
 		engine_answer(engine, op);
 	}

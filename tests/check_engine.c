@@ -39,9 +39,22 @@ static void on_answer(void *arg, struct op *op)
 	answered[answered_count++] = op;
 }
 
+static void on_changed(void *arg, const struct op *op)
+{
+	(void)arg;
+	(void)op;
+}
+
+static void on_told(void *arg, struct holder *holder, const struct notice *notice)
+{
+	(void)arg;
+	(void)holder;
+	(void)notice;
+}
+
 static void setup(void)
 {
-	struct engine_hooks hooks = {to_store, on_late, on_answer, NULL};
+	struct engine_hooks hooks = {to_store, on_late, on_answer, on_changed, on_told, NULL};
 	struct hash_seed seed = {1, 2};
 	struct engine_limits limits = {TIMEOUT_MS, LEASE_MS, TTL_MS};
 
@@ -223,8 +236,15 @@ START_TEST(an_undo_alone_is_sent_at_once)
 	engine_tick(engine, 5000); /* its deadline tells nobody */
 	ck_assert_int_eq(late_count, 0);
 	undo->result = OP_REFUSED;
-	engine_done(engine, undo, now_ms);
+	engine_done(engine, undo, 5000);
+	ck_assert_int_eq(at_store_count, 2);
+	engine_tick(engine, 6000); /* and again, until the store takes it */
+	ck_assert_int_eq(at_store_count, 3);
+	undo->result = OP_APPLIED;
+	engine_done(engine, undo, 6000);
 	ck_assert_int_eq(answered_count, 1);
+	ck_assert_int_eq(late_count, 0);
+	ck_assert_uint_eq(engine_undone(engine), 1);
 }
 END_TEST
 
@@ -243,7 +263,7 @@ START_TEST(an_undo_is_not_given_up_behind_others)
 	ck_assert_int_eq(at_store_count, 3);
 	undo = at_store[2];
 	ck_assert_int_eq(undo->ask.fence, 77);
-	undo->result = OP_REFUSED;
+	undo->result = OP_LOST;
 	engine_done(engine, undo, now_ms);
 	ck_assert_uint_eq(engine_undone(engine), 0); /* it was tried, and is not so */
 }

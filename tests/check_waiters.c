@@ -37,9 +37,22 @@ static void on_answer(void *arg, struct op *op)
 	answered[answered_count++] = op;
 }
 
+static void on_changed(void *arg, const struct op *op)
+{
+	(void)arg;
+	(void)op;
+}
+
+static void on_told(void *arg, struct holder *holder, const struct notice *notice)
+{
+	(void)arg;
+	(void)holder;
+	(void)notice;
+}
+
 static void setup(void)
 {
-	struct engine_hooks hooks = {to_store, on_late, on_answer, NULL};
+	struct engine_hooks hooks = {to_store, on_late, on_answer, on_changed, on_told, NULL};
 	struct hash_seed seed = {3, 4};
 	struct engine_limits limits = {TIMEOUT_MS, 1000, 1000};
 
