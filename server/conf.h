@@ -35,6 +35,8 @@ struct conf {
 	char *socket;
 	unsigned socket_mode;
 	char *socket_group;
+	char *admin; /* see address.h */
+	bool run_unguarded;
 	char *store; /* may hold a password: never print it but through conf_redact */
 	char *namespace;
 	enum log_format log_format;

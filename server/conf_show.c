@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "address.h"
 #include "env.h"
 #include "setting.h"
 
@@ -152,6 +153,17 @@ static void warn_of_variable(struct slice name, void (*each)(void *arg, const ch
 	each(arg, text.text);
 }
 
+static void warn_of_admin(const struct conf *conf, void (*each)(void *arg, const char *text), void *arg)
+{
+	struct address address;
+	struct errbuf text;
+
+	if (conf->admin == NULL || !address_parse(&address, conf->admin, &text) || address.local)
+		return;
+	err_set(&text, "admin (%s) is open to other hosts: whoever reaches it sees the metrics", conf->admin);
+	each(arg, text.text);
+}
+
 void conf_warnings(const struct conf *conf, void (*each)(void *arg, const char *text), void *arg)
 {
 	struct errbuf text;
@@ -162,6 +174,7 @@ void conf_warnings(const struct conf *conf, void (*each)(void *arg, const char *
 		if (slice_starts(name, SLICE_OF("CLAIMD_")) && !is_known_variable(name))
 			warn_of_variable(name, each, arg);
 	}
+	warn_of_admin(conf, each, arg);
 	if (conf->ttl_ms < conf->lease_ms) {
 		err_set(&text, "ttl (%s) is shorter than lease (%s): a settled key is forgotten while copies still run",
 			conf->origin[CONF_ID_ttl].text, conf->origin[CONF_ID_lease].text);

@@ -101,23 +101,40 @@ void grants_hold(struct grants *grants, struct slice key, int64_t fence, int64_t
 	place = place_of(shard, mark);
 	if (place->mark == 0) {
 		shard->count++;
-		*place = (struct grant){mark, now_ms, until_ms};
+		*place = (struct grant){.mark = mark, .won_ms = now_ms};
 	}
+	place->since_ms = now_ms;
 	place->until_ms = until_ms;
 	if (until_ms < shard->next_ms)
 		shard->next_ms = until_ms;
+}
+
+/* NULL: it is none of ours. */
+static struct grant *find(const struct grants_shard *shard, uint64_t mark)
+{
+	struct grant *place = shard->count > 0 ? place_of(shard, mark) : NULL;
+
+	return place != NULL && place->mark != 0 ? place : NULL;
+}
+
+bool grants_find(struct grants *grants, struct slice key, int64_t fence, struct grant *out)
+{
+	uint64_t mark = mark_of(grants, key, fence);
+	const struct grant *place = find(shard_of(grants, mark), mark);
+
+	if (place == NULL)
+		return false;
+	*out = *place;
+	return true;
 }
 
 bool grants_settle(struct grants *grants, struct slice key, int64_t fence, struct grant *out)
 {
 	uint64_t mark = mark_of(grants, key, fence);
 	struct grants_shard *shard = shard_of(grants, mark);
-	struct grant *place;
+	struct grant *place = find(shard, mark);
 
-	if (shard->count == 0)
-		return false;
-	place = place_of(shard, mark);
-	if (place->mark == 0)
+	if (place == NULL)
 		return false;
 	*out = *place;
 	shard_remove(shard, place);

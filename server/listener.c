@@ -50,7 +50,7 @@ static bool make_folders(const char *path, struct errbuf *err)
 	for (const char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
 		snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
 		if (mkdir(folder, 0755) != 0 && errno != EEXIST) {
-			err_set(err, "cannot make the folder %s: %s; make it, or choose another --socket", folder,
+			err_set(err, "cannot make the folder %s: %s; make it, or choose another path", folder,
 				strerror(errno));
 			return false;
 		}
@@ -70,8 +70,7 @@ static bool take_lock(struct listener *listener, struct errbuf *err)
 		return false;
 	}
 	if (flock(listener->lock_fd, LOCK_EX | LOCK_NB) != 0) {
-		err_set(err, "another claimd already listens on %s; stop it, or choose another --socket",
-			listener->path);
+		err_set(err, "another claimd already listens on %s; stop it, or choose another path", listener->path);
 		close(listener->lock_fd);
 		listener->lock_fd = -1;
 		return false;
@@ -117,7 +116,7 @@ static bool may_replace(const char *path, struct errbuf *err)
 
 	if (lstat(path, &there) != 0 || S_ISSOCK(there.st_mode))
 		return true;
-	err_set(err, "%s is there and is no socket; remove it, or choose another --socket", path);
+	err_set(err, "%s is there and is no socket; remove it, or choose another path", path);
 	return false;
 }
 
@@ -213,7 +212,7 @@ bool listener_open(struct listener *listener, uv_loop_t *loop, const struct list
 	memset(listener, 0, sizeof *listener);
 	listener->fd = listener->lock_fd = -1;
 	if (strlen(options->path) > most) {
-		err_set(err, "the path of the socket has %zu octets, %zu is the most: choose a shorter --socket",
+		err_set(err, "the path of the socket has %zu octets, %zu is the most: choose a shorter one",
 			strlen(options->path), most);
 		return false;
 	}

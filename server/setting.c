@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "address.h"
+
 #define MAX_BODY (INT64_C(16) << 20)
 #define MAX_COUNT 1000000
 #define MIN_FD 3 /* below are standard input, output and error */
@@ -166,6 +168,13 @@ static bool parse_socket(enum conf_id id, char *text, struct conf *conf, struct 
 	return parse_string(id, text, conf);
 }
 
+static bool parse_address(enum conf_id id, char *text, struct conf *conf, struct errbuf *err)
+{
+	struct address address;
+
+	return address_parse(&address, text, err) && parse_string(id, text, conf);
+}
+
 static bool parse_url(enum conf_id id, char *text, struct conf *conf, struct errbuf *err)
 {
 	size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+");
@@ -313,6 +322,8 @@ bool setting_parse(enum conf_id id, char *text, struct conf *conf, struct errbuf
 		return parse_mode(id, text, conf, err);
 	case SETTING_TEXT:
 		return parse_string(id, text, conf);
+	case SETTING_ADDRESS:
+		return parse_address(id, text, conf, err);
 	case SETTING_URL:
 		return parse_url(id, text, conf, err);
 	case SETTING_NAMESPACE:

@@ -9,10 +9,11 @@
 #include "conf.h"
 
 enum setting_kind {
-	SETTING_SOCKET, /* char *: a path that fits into a socket's address */
-	SETTING_MODE,   /* unsigned: octal, at most 0777 */
-	SETTING_TEXT,   /* char * */
-	SETTING_URL,    /* char *: may hold a password, so it has a twin <name>_file that names a file with the value */
+	SETTING_SOCKET,  /* char *: a path that fits into a socket's address */
+	SETTING_MODE,    /* unsigned: octal, at most 0777 */
+	SETTING_TEXT,    /* char * */
+	SETTING_ADDRESS, /* char *: as address.h says */
+	SETTING_URL, /* char *: may hold a password, so it has a twin <name>_file that names a file with the value */
 	SETTING_NAMESPACE,  /* char *: no colon, at most 255 octets */
 	SETTING_LOG_FORMAT, /* its enum, by name; so the next two */
 	SETTING_LOG_LEVEL,

@@ -1,5 +1,5 @@
 /*
- * stats.h - what the daemon counts, and its text for Prometheus.
+ * stats.h - what the daemon counts, and its text for Prometheus and whoever reads OpenMetrics.
  *
  * Counters are plain fields; who sees a thing happen adds to them. Nothing that a client chose (a key, an owner, a fence, a
  * message) ever becomes a label.
@@ -9,15 +9,28 @@
 
 #include "../proto/proto.h"
 
-#define STATS_MAX_TEXT 32768 /* octets that the text can ever have */
+#define STATS_MAX_TEXT 49152 /* octets that the text can ever have */
 #define STATS_MAX_BUCKETS 16
 
+/* Those of one family stand together. */
 enum stats_histogram {
 	STATS_CLAIM_DURATION, /* a CLAIM from its line to its answer, microseconds */
-	STATS_STORE_DURATION, /* an op from submit to answer, microseconds */
-	STATS_HOLD_DURATION,  /* from the win to the settlement, microseconds */
-	STATS_LEASE_USED,     /* how much of the lease had passed at the settlement, millionths; above 1 it was late */
+	STATS_STORE_CLAIM,    /* from here: an op from submit to answer, microseconds */
+	STATS_STORE_RENEW,
+	STATS_STORE_SETTLE,  /* whatever ends a claim or deletes a record */
+	STATS_STORE_READ,    /* one record */
+	STATS_STORE_WALK,    /* many */
+	STATS_HOLD_DURATION, /* from the win to the settlement, microseconds */
+	STATS_LEASE_USED, /* how much of a lease had passed when it was renewed or settled, millionths; above 1: late */
 	STATS_HISTOGRAMS
+};
+
+/* How a claim was lost while its holder lived. */
+enum stats_loss {
+	STATS_LOSS_REFUSED, /* a renewal was refused: the fence is not the record's any more */
+	STATS_LOSS_DOUBT,   /* no renewal could be confirmed before the lease was over */
+	STATS_LOSS_TAKEN,   /* somebody else was seen to win the key */
+	STATS_LOSSES
 };
 
 struct stats_buckets {
@@ -37,6 +50,9 @@ struct stats {
 	uint64_t takeovers;          /* wins with was=lapsed: somebody did not finish */
 	uint64_t undone_wins;        /* wins given back, since nobody can have heard of them */
 	uint64_t unreadable_records; /* answers that were refused because of one */
+	uint64_t leases_lost[STATS_LOSSES];
+	uint64_t unguarded; /* WON that no record stands behind: on_store_down=run-unguarded */
+	uint64_t denied;    /* connections and requests that were refused for who asked */
 	struct stats_buckets histogram[STATS_HISTOGRAMS];
 };
 
@@ -46,9 +62,11 @@ struct stats_view {
 	int64_t uptime_ms;
 	bool store_up, draining;
 	uint64_t store_applied, store_lost, store_refused, store_uncertain; /* ops, by how they ended */
+	uint64_t store_errors[ERR__COUNT];                                  /* of the last two, why */
 	uint64_t in_flight;                                                 /* ops that the store has */
 	uint64_t log_dropped;                                               /* lines */
 	uint64_t kept_settlements;                                          /* that the store could not take yet */
+	uint64_t kept_given_up;                                             /* that it never took */
 	uint64_t waiters;                                                   /* calls that wait for a key */
 	int64_t counts_age_ms; /* of the three below; negative: not counted yet, they are left out */
 	int64_t live_claims;
@@ -59,8 +77,12 @@ struct stats_view {
 /* millionths: microseconds of a duration, millionths of a ratio; below 0 counts as 0. */
 void stats_observe(struct stats *stats, enum stats_histogram which, int64_t millionths);
 
-/* The text in Prometheus' format 0.0.4, into cap octets; STATS_MAX_TEXT are always enough. Returns its length; 0 when it does
- * not fit. */
+/* Upper bounds of the buckets in millionths, rising; 0 ends them. */
+const int64_t *stats_bounds(enum stats_histogram which);
+
+/* stats_text.c: the text into cap octets, in the format 0.0.4 of Prometheus or as OpenMetrics 1.0.0. STATS_MAX_TEXT are always
+ * enough. Returns its length; 0 when it does not fit. */
 size_t stats_format(const struct stats *stats, const struct stats_view *view, char *out, size_t cap);
+size_t stats_format_open(const struct stats *stats, const struct stats_view *view, char *out, size_t cap);
 
 #endif

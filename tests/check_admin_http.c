@@ -1,4 +1,4 @@
-/* check_admin_http.c - which first lines are HTTP, which of them get a page, and what the page says. */
+/* check_admin_http.c - which first lines are HTTP, which requests get a page, and what the page says. */
 #include "../server/admin_http.h"
 
 #include <check.h>
@@ -147,6 +147,120 @@ START_TEST(no_answer)
 }
 END_TEST
 
+/* ---- on --admin ---- */
+
+/* The whole answer to a request as a string. */
+static const char *reply(const char *header)
+{
+	struct admin_view view = {&stats, &moment};
+	struct writer out;
+
+	writer_init(&out, text, ADMIN_HTTP_MAX);
+	admin_http_reply(slice_from(header), &view, &out);
+	ck_assert_uint_gt(out.len, 0);
+	text[out.len] = 0;
+	return text;
+}
+
+/* The answer begins and ends so, and says how long its body is. */
+static void expect_reply(const char *header, const char *status, const char *body)
+{
+	const char *got = reply(header), *end = strstr(got, "\r\n\r\n");
+	char length[64];
+
+	ck_assert_msg(strncmp(got, status, strlen(status)) == 0, "%s got %s", header, got);
+	ck_assert_ptr_nonnull(end);
+	ck_assert_msg(strncmp(end + 4, body, strlen(body)) == 0, "%s got %s", header, got);
+	snprintf(length, sizeof(length), "\r\nContent-Length: %zu\r\n", strlen(end + 4));
+	ck_assert_ptr_nonnull(strstr(got, length));
+	ck_assert_ptr_nonnull(strstr(got, "\r\nConnection: close\r\n"));
+}
+
+START_TEST(every_request_is_answered)
+{
+	static const char *const bad[] = {"",
+					  "\r\n\r\n",
+					  "GET /livez\r\n\r\n",
+					  "GET  /livez HTTP/1.1\r\n\r\n",
+					  "GET /livez HTTP/2.0\r\n\r\n",
+					  "PRI * HTTP/2.0\r\n\r\n",
+					  "GET /livez HTTP/1.1 x\r\n\r\n",
+					  "CLAIM k\n\n"};
+
+	expect_reply("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK\r\n", "ok\n");
+	expect_reply("GET /livez HTTP/1.0\n\n", "HTTP/1.1 200 OK\r\n", "ok\n");
+	expect_reply("GET /readyz?x=1 HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK\r\n", "ok\n");
+	expect_reply("GET /metrics HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK\r\n", "# HELP claimd_build_info ");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		expect_reply(bad[i], "HTTP/1.1 400 ", "claimd has /metrics, /livez and /readyz");
+	expect_reply("GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 404 ", "claimd has");
+	expect_reply("GET /livez/ HTTP/1.1\r\n\r\n", "HTTP/1.1 404 ", "claimd has");
+	expect_reply("POST /metrics HTTP/1.1\r\n\r\n", "HTTP/1.1 405 Method Not Allowed\r\nAllow: GET, HEAD\r\n",
+		     "claimd has");
+	moment.store_up = false;
+	expect_reply("GET /readyz HTTP/1.1\r\n\r\n", "HTTP/1.1 503 ", "store down\n");
+}
+END_TEST
+
+START_TEST(head_has_no_body)
+{
+	ck_assert_str_eq(strstr(reply("HEAD /metrics HTTP/1.1\r\n\r\n"), "\r\n\r\n"), "\r\n\r\n");
+	ck_assert_ptr_null(strstr(text, "Content-Length: 0"));
+	ck_assert_str_eq(strstr(reply("HEAD / HTTP/1.1\r\n\r\n"), "\r\n\r\n"), "\r\n\r\n");
+}
+END_TEST
+
+START_TEST(the_scraper_chooses)
+{
+	/* The first two are what Prometheus 2 and 3 send. */
+	static const char *const open[] = {
+	    "Accept: application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+	    "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+	    "Accept: application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
+	    "application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,"
+	    "text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
+	    "accept:application/openmetrics-text",
+	    "Host: x\r\nACCEPT:\ttext/plain ; q=0.999 , APPLICATION/OpenMetrics-Text ; Q=1.000 \r\nX: y",
+	};
+	static const char *const plain[] = {
+	    "Host: x",
+	    "Accept: */*",
+	    "Accept:",
+	    "Accept: ,;,;=,",
+	    "Accept: text/plain;version=0.0.4;q=1,*/*;q=0.1",
+	    "Accept: text/plain, application/openmetrics-text;q=0.9",
+	    "Accept: application/openmetrics-text;q=0",
+	    "Accept: application/openmetrics-text;q=0.000",
+	    "Accept: application/openmetrics-text2",
+	    "X-Accept: application/openmetrics-text",
+	};
+	char header[512];
+
+	for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
+		snprintf(header, sizeof(header), "GET /metrics HTTP/1.1\r\n%s\r\n\r\n", open[i]);
+		expect_reply(header, "HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text; version=1.0.0; ",
+			     "# HELP claimd_build ");
+		ck_assert_str_eq(text + strlen(text) - 7, "\n# EOF\n");
+	}
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+		snprintf(header, sizeof(header), "GET /metrics HTTP/1.1\r\n%s\r\n\r\n", plain[i]);
+		expect_reply(header, "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4; ",
+			     "# HELP claimd_build_info ");
+		ck_assert_ptr_null(strstr(text, "# EOF"));
+	}
+}
+END_TEST
+
+START_TEST(too_long)
+{
+	struct writer out;
+
+	writer_init(&out, text, ADMIN_HTTP_MAX);
+	admin_http_too_long(&out);
+	ck_assert_int_eq(strncmp(text, "HTTP/1.1 431 ", 13), 0);
+}
+END_TEST
+
 /* The largest page there can be fits, and less room than promised is refused. */
 START_TEST(room)
 {
@@ -157,6 +271,8 @@ START_TEST(room)
 	memset(&stats, 0xff, sizeof(stats));
 	moment.counts_age_ms = INT64_MAX;
 	ck_assert_ptr_nonnull(answer("GET /metrics HTTP/1.1"));
+	reply("GET /metrics HTTP/1.1\r\nAccept: application/openmetrics-text\r\n\r\n");
+	ck_assert_str_eq(text + strlen(text) - 7, "\n# EOF\n");
 	writer_init(&out, text, ADMIN_HTTP_MAX - 1);
 	ck_assert(!admin_http_answer(line, &view, &out));
 	writer_init(&out, text, ADMIN_HTTP_MAX);
@@ -179,6 +295,10 @@ int main(void)
 	tcase_add_test(tc, not_ready);
 	tcase_add_test(tc, head);
 	tcase_add_test(tc, no_answer);
+	tcase_add_test(tc, every_request_is_answered);
+	tcase_add_test(tc, head_has_no_body);
+	tcase_add_test(tc, the_scraper_chooses);
+	tcase_add_test(tc, too_long);
 	tcase_add_test(tc, room);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);

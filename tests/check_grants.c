@@ -83,6 +83,25 @@ START_TEST(another_fence_is_another_claim)
 }
 END_TEST
 
+/* A renewal starts the lease anew; the win stays where it was. */
+START_TEST(a_renewal_starts_a_lease)
+{
+	struct grant grant;
+
+	ck_assert(!grants_find(&grants, slice_from("k"), 7, &grant));
+	grants_hold(&grants, slice_from("k"), 7, 1000, 2000);
+	ck_assert(grants_find(&grants, slice_from("k"), 7, &grant));
+	ck_assert_int_eq(grant.since_ms, 1000);
+	grants_hold(&grants, slice_from("k"), 7, 1600, 2600);
+	ck_assert(grants_find(&grants, slice_from("k"), 7, &grant));
+	ck_assert_int_eq(grant.won_ms, 1000);
+	ck_assert_int_eq(grant.since_ms, 1600);
+	ck_assert_int_eq(grant.until_ms, 2600);
+	ck_assert(!grants_find(&grants, slice_from("k"), 8, &grant));
+	ck_assert_uint_eq(grants_live(&grants, 1700), 1);
+}
+END_TEST
+
 /* A look at a million claims while none is over: it must not cost a walk over them. */
 START_TEST(a_look_walks_over_nothing_that_is_not_over)
 {
@@ -114,6 +133,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, the_count_is_that_of_a_plain_list);
 	tcase_add_test(tests, another_fence_is_another_claim);
+	tcase_add_test(tests, a_renewal_starts_a_lease);
 	tcase_add_test(tests, a_look_walks_over_nothing_that_is_not_over);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_NORMAL);

@@ -105,6 +105,8 @@ static const char *const bad_values[][2] = {
     {"--namespace=a:b", "no colon"},
     {"--store=/var/lib/x.sqlite", "no URL"},
     {"--store=:memory:", "no URL"},
+    {"--admin=localhost:9464", "is no address: 127.0.0.1:9464"},
+    {"--admin=:9464", "is no address"},
     {"--store-timeout=10s", "store_timeout (10s) must be shorter than request_timeout (10s)"},
     {"--request-timeout=5s", "store_timeout (5s) must be shorter than request_timeout (5s)"},
 };
@@ -222,10 +224,10 @@ static char *printed(void)
 START_TEST(print_reads_back)
 {
 	char *text;
-	static const char *const flags[] = {"--socket=/run/x",  "--socket-mode=600",   "--socket-group=staff",
-					    "--store=memory:x", "--namespace=ns",      "--log-format=json",
-					    "--ttl=never",      "--store-result=no",   "--ready-fd=9",
-					    "--max-body=2k",    "--max-connections=12"};
+	static const char *const flags[] = {"--socket=/run/x",  "--socket-mode=600",    "--socket-group=staff",
+					    "--store=memory:x", "--namespace=ns",       "--log-format=json",
+					    "--ttl=never",      "--store-result=no",    "--ready-fd=9",
+					    "--max-body=2k",    "--max-connections=12", "--admin=[::1]:1"};
 	struct conf first;
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)

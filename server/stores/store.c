@@ -75,9 +75,11 @@ fail_store:
 
 /* ---- ops ---- */
 
-static void count(struct store_stats *stats, enum op_result result)
+static void count(struct store_stats *stats, const struct op *op)
 {
-	switch (result) {
+	if (op->result != OP_APPLIED && op->result != OP_LOST)
+		stats->errors[op->err]++;
+	switch (op->result) {
 	case OP_APPLIED:
 		stats->applied++;
 		break;
@@ -110,7 +112,7 @@ static void refused_tell(struct store *store)
 		store->refused = op->store_next;
 		if (!store->refused)
 			store->refused_end = &store->refused;
-		count(&store->stats, op->result);
+		count(&store->stats, op);
 		store->events.op_done(store->events.arg, op);
 	}
 }
@@ -148,7 +150,7 @@ void store_done(struct store *front, struct op *op)
 {
 	front->stats.in_flight--;
 	op->store_us = now_us() - op->store_us;
-	count(&front->stats, op->result);
+	count(&front->stats, op);
 	front->events.op_done(front->events.arg, op);
 }
 

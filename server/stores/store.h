@@ -66,6 +66,7 @@ bool store_up(const struct store *store);
 
 struct store_stats {
 	uint64_t ops, applied, lost, refused, uncertain;
+	uint64_t errors[ERR__COUNT]; /* why refused or uncertain */
 	size_t in_flight;
 };
 const struct store_stats *store_stats(const struct store *store);
