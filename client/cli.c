@@ -22,11 +22,14 @@
 
 #define A(id) ARG_BIT(id)
 #define CLAIM_ARGS (A(LEASE) | A(TTL) | A(LAPSE) | A(OWNER))
-#define RUN_ARGS (CLAIM_ARGS | A(HOLD) | A(NO_HOLD) | A(FP_FILE) | A(KILL_AFTER) | A(TIMEOUT) | A(WAIT) | A(REPORT))
+#define RUN_ARGS                                                                                              \
+	(CLAIM_ARGS | A(HOLD) | A(NO_HOLD) | A(FP_FILE) | A(FP_ARGS) | A(KILL_AFTER) | A(TIMEOUT) | A(WAIT) | \
+	 A(ATLEAST) | A(DROP) | A(HELD_EXIT) | A(UNKNOWN_EXIT) | A(REPORT) | A(STATUS_FD) | A(KEY))
 #define HOLDER_ARGS (A(FENCE) | A(TOKEN))
 
 static const struct subcommand subcommands[] = {
-    {"run", VERB_CLAIM, CLI_COMMAND, RUN_ARGS | A(SAVE_OUTPUT) | A(FAIL_ON) | A(MAX_ATTEMPTS), 0, cli_run,
+    {"run", VERB_CLAIM, CLI_COMMAND,
+     RUN_ARGS | A(SAVE_OUTPUT) | A(FAIL_ON) | A(MAX_ATTEMPTS) | A(RECONCILE) | A(DUPLICATE_EXIT), 0, cli_run,
      "run a command once for a key: a duplicate gets the outcome of the first"},
     {"lock", VERB_CLAIM, CLI_COMMAND, RUN_ARGS, 0, cli_run, "run a command while nobody else does for that key"},
     {"status", VERB_STATUS, CLI_MAYBE_KEY, 0, 0, cli_status, "show one record, or without a key the daemon"},

@@ -34,6 +34,18 @@ static const struct arg_info arg_table[ARG__COUNT] = {
     [ARG_TIMEOUT] = {"timeout", ARG_KIND_DURATION, NONE, "D", "end the command after so long"},
     [ARG_WAIT] = {"wait", ARG_KIND_MAYBE_DURATION, NONE, "D",
 		  "wait for a key that somebody holds, so long at most (for ever)"},
+    [ARG_ATLEAST] = {"atleast", ARG_KIND_DURATION, OPT_ATLEAST, "D",
+		     "nobody else is given the key for so long after the win, even when it is given back"},
+    [ARG_DROP] = {"drop", ARG_KIND_CHOICE, OPT_DROP, "keep|release|unknown",
+		  "what becomes of the claim when the connection to the daemon ends first"},
+    [ARG_RECONCILE] = {"reconcile", ARG_KIND_TEXT, NONE, "CMD",
+		       "where nobody knows: ask CMD, a line for /bin/sh (0 it was done, 1 it was not)"},
+    [ARG_FP_ARGS] = {"fp-args", ARG_KIND_FLAG, NONE, NULL, "fingerprint the command and its arguments"},
+    [ARG_HELD_EXIT] = {"held-exit", ARG_KIND_INTEGER, NONE, "0..255", "exit so when somebody else holds the key (75)"},
+    [ARG_DUPLICATE_EXIT] = {"duplicate-exit", ARG_KIND_INTEGER, NONE, "0..255", "exit so when it was done before (0)"},
+    [ARG_UNKNOWN_EXIT] = {"unknown-exit", ARG_KIND_INTEGER, NONE, "0..255", "exit so when nobody knows (79)"},
+    [ARG_STATUS_FD] = {"status-fd", ARG_KIND_INTEGER, NONE, "N", "as --report, to this descriptor"},
+    [ARG_KEY] = {"key", ARG_KIND_TEXT, NONE, "KEY", "the key, also one that starts with two dashes"},
     [ARG_REPORT] = {"report", ARG_KIND_TEXT, NONE, "FILE", "write one line there that says what happened"},
     [ARG_TOKEN] = {"token", ARG_KIND_TEXT, OPT_TOKEN, "TEXT", "the token of the claim, 16 to 64 characters"},
     [ARG_FENCE] = {"fence", ARG_KIND_INTEGER, OPT_FENCE, "N", "the number that WON gave"},
@@ -102,6 +114,14 @@ static bool choice_known(const char *words, const char *text)
 	return false;
 }
 
+/* Exit codes may be 0, and so may the fence of a command that ran unguarded. */
+static bool integer_fits(enum arg arg, int64_t n)
+{
+	if (arg == ARG_HELD_EXIT || arg == ARG_DUPLICATE_EXIT || arg == ARG_UNKNOWN_EXIT)
+		return n <= 255;
+	return n > 0 || arg == ARG_FENCE;
+}
+
 static bool value_read(struct args *args, enum arg arg, const char *text, struct errbuf *err)
 {
 	const struct arg_info *info = &arg_table[arg];
@@ -121,7 +141,7 @@ static bool value_read(struct args *args, enum arg arg, const char *text, struct
 		good = duration_parse(value, true, number) && *number > 0;
 		break;
 	case ARG_KIND_INTEGER:
-		good = integer_parse(value, number) && *number > 0;
+		good = integer_parse(value, number) && integer_fits(arg, *number);
 		break;
 	case ARG_KIND_SIZE:
 		good = size_parse(value, number) && *number > 0;
@@ -157,6 +177,24 @@ static enum arg arg_find(uint64_t allowed, struct slice name)
 	return ARG__COUNT;
 }
 
+static bool key_take(struct args *args, const char *word, struct errbuf *err)
+{
+	if (args->key) {
+		err_set(err, "the key is given twice: \"%.60s\"", word);
+		return false;
+	}
+	if (!*word) {
+		err_set(err, "the key is empty: is a variable not set?");
+		return false;
+	}
+	if (strlen(word) > PROTO_MAX_KEY) {
+		err_set(err, "the key has %zu octets, more than %d", strlen(word), PROTO_MAX_KEY);
+		return false;
+	}
+	args->key = word;
+	return true;
+}
+
 /* One option at **argv; moves *argv to the last word that it took. */
 static bool option_take(struct args *args, char ***argv, struct errbuf *err)
 {
@@ -183,7 +221,8 @@ static bool option_take(struct args *args, char ***argv, struct errbuf *err)
 		err_set(err, "--%s needs a value: %s", info->name, info->value);
 		return false;
 	}
-	return value_read(args, arg, equals ? equals + 1 : *++*argv, err);
+	const char *value = equals ? equals + 1 : *++*argv;
+	return value_read(args, arg, value, err) && (arg != ARG_KEY || key_take(args, value, err));
 }
 
 static bool word_take(struct args *args, const char *word, struct errbuf *err)
@@ -203,16 +242,7 @@ static bool word_take(struct args *args, const char *word, struct errbuf *err)
 			err_set(err, "too much: \"%.60s\"", word);
 		return false;
 	}
-	if (!*word) {
-		err_set(err, "the key is empty: is a variable not set?");
-		return false;
-	}
-	if (strlen(word) > PROTO_MAX_KEY) {
-		err_set(err, "the key has %zu octets, more than %d", strlen(word), PROTO_MAX_KEY);
-		return false;
-	}
-	args->key = word;
-	return true;
+	return key_take(args, word, err);
 }
 
 /* What can only be seen at the end. */

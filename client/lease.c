@@ -21,6 +21,11 @@ void lease_won(struct lease *lease, int64_t asked_ms, int64_t lease_ms, int64_t 
 	lease_renewed(lease, asked_ms, lease_ms);
 }
 
+void lease_none(struct lease *lease)
+{
+	*lease = (struct lease){.until_ms = INT64_MAX};
+}
+
 void lease_renewed(struct lease *lease, int64_t asked_ms, int64_t left_ms)
 {
 	/* Never more than was asked for: what the store says is left may have been counted from a later moment. */

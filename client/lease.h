@@ -20,6 +20,8 @@ struct lease {
 
 /* kill_after_ms is cut so that a short lease leaves time to work. hold_ms 0: no renewal. */
 void lease_won(struct lease *lease, int64_t asked_ms, int64_t lease_ms, int64_t hold_ms, int64_t kill_after_ms);
+/* There is no lease to be lost, and nothing to renew. */
+void lease_none(struct lease *lease);
 /* The store confirmed a RENEW that was sent at asked_ms and says left_ms. */
 void lease_renewed(struct lease *lease, int64_t asked_ms, int64_t left_ms);
 /* The store did not answer well: ask again a little later. */

@@ -22,7 +22,9 @@ claim_SOURCES = \
 	client/cli_verbs.c \
 	client/cli_show.c client/cli_show.h \
 	client/cli_file.c client/cli_file.h \
-	client/cli_run.c client/run.h client/run_wait.c client/run_watch.c client/run_settle.c \
+	client/cli_run.c client/run.h client/run_config.c client/run_claim.c client/run_answer.c client/run_reconcile.c \
+	client/run_wait.c client/run_watch.c client/run_settle.c \
+	client/hint.c client/hint.h \
 	client/child.c client/child.h \
 	client/lease.c client/lease.h \
 	client/tee.c client/tee.h \

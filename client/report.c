@@ -1,5 +1,5 @@
 /*
- * report.c - what `run` and `lock` tell a program. See report.h. Called by cli_run.c and cli_settle.c.
+ * report.c - what `run` and `lock` tell a program. See report.h. Called by cli_run.c, run_answer.c, run_reconcile.c and run_settle.c.
  *
  * The line is written at the very end, with one write: an empty file says that we did not get so far. A full disk is said loudly and
  * never changes the exit code.
@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,6 +22,19 @@ bool report_open(struct report *report, const char *name, bool json, struct errb
 	report->fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (report->fd < 0)
 		err_set(err, "--report %s: %s", name, strerror(errno));
+	return report->fd >= 0;
+}
+
+bool report_open_fd(struct report *report, int64_t fd, bool json, struct errbuf *err)
+{
+	*report = (struct report){.fd = -1, .name = "--status-fd", .json = json};
+	int flags = fd <= INT_MAX ? fcntl((int)fd, F_GETFL) : -1;
+	if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY)
+		report->fd = fcntl((int)fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (report->fd < 0)
+		err_set(err, "--status-fd %lld: it is not open for writing", (long long)fd);
+	else if (fd > STDERR_FILENO)
+		close((int)fd);
 	return report->fd >= 0;
 }
 

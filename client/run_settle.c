@@ -11,16 +11,15 @@
 
 #include "../proto/mem.h"
 #include "cli_show.h"
+#include "hint.h"
 #include "run.h"
-
-#define RESULT_HEAD "claim-run 1 exit="
 
 /* ---- the recorded result ---- */
 
 bool run_result_read(struct slice body, int *exit_code, struct slice *output)
 {
 	int64_t n;
-	const struct slice head = SLICE_OF(RESULT_HEAD);
+	const struct slice head = SLICE_OF(RUN_RESULT_HEAD);
 	if (!body.data || !slice_starts(body, head))
 		return false;
 	const char *end = memchr(body.data, '\n', body.len);
@@ -36,7 +35,7 @@ bool run_result_read(struct slice body, int *exit_code, struct slice *output)
 static struct slice result_make(const struct run *run, int exit_code)
 {
 	struct slice saved = run->config->save_limit > 0 ? tee_saved(&run->tee) : SLICE_OF("");
-	size_t cap = sizeof(RESULT_HEAD) + 8 + saved.len;
+	size_t cap = sizeof(RUN_RESULT_HEAD) + 8 + saved.len;
 	char *data = mem_alloc(cap);
 	struct writer w;
 	if (run->config->save_limit > 0 && !saved.data)
@@ -46,7 +45,7 @@ static struct slice result_make(const struct run *run, int exit_code)
 	if (!data)
 		return SLICE_ABSENT;
 	writer_init(&w, data, cap);
-	writer_text(&w, RESULT_HEAD);
+	writer_text(&w, RUN_RESULT_HEAD);
 	writer_int(&w, exit_code);
 	writer_char(&w, '\n');
 	if (saved.data)
@@ -77,7 +76,7 @@ static void say_trying(const struct run *run, struct errbuf *why, bool *said)
 static int64_t patience(const struct run *run, int64_t started_ms, int64_t *stopped_ms)
 {
 	int64_t until = started_ms + RUN_ANSWER_MS;
-	if (run->lease.until_ms > until)
+	if (run->held && run->lease.until_ms > until)
 		until = run->lease.until_ms;
 	if (run->stop_signal == 0)
 		return until;
@@ -86,18 +85,13 @@ static int64_t patience(const struct run *run, int64_t started_ms, int64_t *stop
 	return *stopped_ms + RUN_STOPPING_MS < until ? *stopped_ms + RUN_STOPPING_MS : until;
 }
 
-/* Asks until there is an answer that counts. Its code is in run->ask_code, below 0 with the reason in *why. */
-static void settle(struct run *run, enum verb verb, struct slice body, struct errbuf *why)
+void run_settle_line(struct run *run, const struct writer *line, struct slice body, struct errbuf *why)
 {
-	char line[PROTO_MAX_LINE];
-	struct writer w;
 	int64_t started = link_now_ms(), stopped = 0, again_at = INT64_MAX;
 	bool said = false;
-	writer_init(&w, line, sizeof(line));
-	run_request(run, &w, verb);
 	run->ask_code = CLAIM_E_NOMEM;
 	err_set(why, "no memory");
-	if (!run_ask(run, &w, body))
+	if (!run_ask(run, line, body))
 		return;
 	for (;;) {
 		bool answered = run_pump(run);
@@ -113,7 +107,7 @@ static void settle(struct run *run, enum verb verb, struct slice body, struct er
 						     200 + (run->reply ? reply_integer(run->reply, "after_ms", 0) : 0));
 		} else if (!run->asking && now >= again_at) {
 			again_at = INT64_MAX;
-			if (!run_ask(run, &w, body))
+			if (!run_ask(run, line, body))
 				return;
 		} else if (link_fd(&run->link) < 0 && run->link.failures > 3) {
 			say_trying(run, why, &said);
@@ -147,38 +141,64 @@ static enum verb choose(const struct run *run, int status)
 	return run->config->lapse_unknown && fate_unknown(run, status) ? VERB_DOUBT : VERB_RELEASE;
 }
 
-static void say_how_it_went(struct run *run, enum verb verb, const struct errbuf *why)
+static void settle(struct run *run, enum verb verb, struct slice body, struct errbuf *why)
 {
-	bool kept = run->reply ? reply_integer(run->reply, "kept", 1) != 0 : true;
-	const char *about = verb == VERB_COMPLETE ? "THE COMMAND SUCCEEDED, BUT THAT IS NOT RECORDED"
-			    : verb == VERB_FAIL   ? "THE COMMAND FAILED FOR GOOD, BUT THAT IS NOT RECORDED"
-						  : "the claim could not be given back";
-	if (run->ask_code == CLAIM_OK && !kept)
-		cli_say("settled, but the result was too big or results are not kept: duplicates get none");
-	else if (run->ask_code == CLAIM_OK && verb == VERB_DOUBT)
-		cli_say("nobody knows whether it happened: find out, then `claim resolve KEY --as done|failed|free "
-			"--fence %lld`",
-			(long long)run->fence);
-	else if (run->ask_code == CLAIM_STALE && (verb == VERB_COMPLETE || verb == VERB_FAIL))
-		cli_say(
-		    "%s: the claim was taken over while it ran, it may have been done twice. See `claim status KEY`",
-		    about);
-	else if (run->ask_code == CLAIM_STALE)
-		cli_say("the claim was not ours any more when the command ended");
-	else if (run->ask_code != CLAIM_OK)
-		cli_say("%s (%s)%s", about, why->text,
-			verb == VERB_RELEASE ? "; others can have the key when its lease is over"
-			: verb == VERB_DOUBT
-			    ? "; settle it with `claim resolve`"
-			    : ". Do not run it again: settle it with `claim resolve KEY --as done|failed --force`");
+	char line[PROTO_MAX_LINE];
+	struct writer w;
+	writer_init(&w, line, sizeof(line));
+	run_request(run, &w, verb);
+	run_settle_line(run, &w, body, why);
 }
 
-static bool settle_and_say(struct run *run, enum verb verb, struct slice body)
+/* It was answered with OK. */
+static void say_settled(const struct run *run, enum verb verb)
+{
+	const struct run_config *config = run->config;
+	if (run->reply && reply_integer(run->reply, "kept", 1) == 0)
+		cli_say("settled, but the result was too big or results are not kept: duplicates get none");
+	if (verb == VERB_DOUBT) {
+		cli_say("nobody knows whether it was done: find out, then settle it");
+		run_hint_unknown(run, run->fence);
+	} else if (verb == VERB_FAIL) {
+		cli_say("the key is burned: it is not tried again");
+		hint_say(config->cli, "to have it run again", "forget", run->fence, config->key);
+	}
+}
+
+/* It was not; and what has happened does not change by that. The verbs of the holder are safe to repeat by hand. */
+static void say_not_settled(const struct run *run, enum verb verb, const char *why)
+{
+	const struct run_config *config = run->config;
+	const char *about = verb == VERB_COMPLETE ? (run->unsure ? "IT WAS DONE, BUT THAT IS NOT RECORDED"
+								 : "THE COMMAND SUCCEEDED, BUT THAT IS NOT RECORDED")
+			    : verb == VERB_FAIL   ? "IT FAILED FOR GOOD, BUT THAT IS NOT RECORDED"
+			    : verb == VERB_DOUBT  ? "nobody knows whether it was done, but that is not recorded"
+						  : "the claim could not be given back";
+	const char *command = verb == VERB_COMPLETE ? "complete"
+			      : verb == VERB_FAIL   ? "fail"
+			      : verb == VERB_DOUBT  ? "doubt"
+						    : "release";
+	if (run->ask_code == CLAIM_STALE && (verb == VERB_COMPLETE || verb == VERB_FAIL)) {
+		cli_say("%s: the claim was taken over while it ran, it may have been done twice", about);
+		hint_say(config->cli, "what is there now", "status", 0, config->key);
+	} else if (run->ask_code == CLAIM_STALE) {
+		cli_say("the claim was not ours any more when the command ended");
+	} else {
+		cli_say("%s (%s)%s", about, why, verb == VERB_RELEASE ? "; its lease ends by itself" : "");
+		hint_say(config->cli, verb == VERB_RELEASE ? "to do it now" : "do not run it again; record it", command,
+			 run->fence, config->key);
+	}
+}
+
+bool run_settle_with(struct run *run, enum verb verb, struct slice body)
 {
 	struct errbuf why;
 	settle(run, verb, body, &why);
 	int code = run->ask_code;
-	say_how_it_went(run, verb, &why);
+	if (code == CLAIM_OK)
+		say_settled(run, verb);
+	else
+		say_not_settled(run, verb, why.text);
 	/* The record refuses to be settled: at least nobody else shall run it. */
 	if (code < 0 && code != CLAIM_E_UNCERTAIN && (verb == VERB_COMPLETE || verb == VERB_FAIL))
 		settle(run, VERB_DOUBT, SLICE_ABSENT, &why);
@@ -204,9 +224,13 @@ static void report_ran(struct run *run, enum verb verb, int code, bool recorded)
 	report_word(&run->report, "RAN");
 	report_number(&run->report, "exit", code);
 	report_number(&run->report, "fence", run->fence);
-	report_number(&run->report, "attempts", run->attempts);
-	report_text(&run->report, "settled", verbs[verb]);
-	report_number(&run->report, "recorded", recorded);
+	if (run->held) {
+		report_number(&run->report, "attempts", run->attempts);
+		report_text(&run->report, "settled", verbs[verb]);
+		report_number(&run->report, "recorded", recorded);
+	} else {
+		report_number(&run->report, "guarded", 0);
+	}
 	if (WIFSIGNALED(status))
 		report_number(&run->report, "signal", WTERMSIG(status));
 	else
@@ -225,9 +249,9 @@ int run_settle(struct run *run)
 	/* Nothing of an attempt that did not succeed may still be at work when somebody tries again. */
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		child_end_group(&run->child);
-	if (verb == VERB_COMPLETE || verb == VERB_FAIL)
+	if (run->held && (verb == VERB_COMPLETE || verb == VERB_FAIL))
 		body = result_make(run, WEXITSTATUS(status));
-	bool recorded = settle_and_say(run, verb, body);
+	bool recorded = run->held && run_settle_with(run, verb, body);
 	mem_free((void *)(uintptr_t)body.data);
 	int code = exit_code(run, status, exec_error);
 	report_ran(run, verb, code, recorded);
@@ -236,14 +260,15 @@ int run_settle(struct run *run)
 
 void run_give_back(struct run *run)
 {
-	settle_and_say(run, VERB_RELEASE, SLICE_ABSENT);
+	if (run->held)
+		run_settle_with(run, run->unsure ? VERB_DOUBT : VERB_RELEASE, SLICE_ABSENT);
 }
 
 int run_burn(struct run *run)
 {
 	cli_say("this would be attempt %lld, and --max-attempts is %lld: burning the key", (long long)run->attempts,
 		(long long)run->config->max_attempts);
-	bool recorded = settle_and_say(run, VERB_FAIL, SLICE_OF(RESULT_HEAD "1\n"));
+	bool recorded = run_settle_with(run, VERB_FAIL, SLICE_OF(RUN_RESULT_HEAD "1\n"));
 	report_word(&run->report, "BURNED");
 	report_number(&run->report, "exit", CLI_NO);
 	report_number(&run->report, "fence", run->fence);

@@ -52,7 +52,7 @@ void run_signals_close(struct run *run)
 	sigprocmask(SIG_SETMASK, &run->mask_before, NULL);
 }
 
-/* Before the command is there, and after it has ended, a stop is kept in mind and USR1 and USR2 wait for it. */
+/* Before the command is there, and after it has ended, a stop is kept in mind and USR1 and USR2 wait for it. --reconcile gets the stop only. */
 static void take_signal(struct run *run, int signo)
 {
 	switch (signo) {
@@ -70,8 +70,10 @@ static void take_signal(struct run *run, int signo)
 		return;
 	case SIGUSR1:
 	case SIGUSR2:
-		if (!run->forwarding)
+		if (!run->forwarding || run->reconciling) {
 			run->waiting[signo == SIGUSR2] = true;
+			return;
+		}
 		break;
 	default:
 		if (run->stop_signal == 0)
@@ -95,7 +97,8 @@ void run_request(const struct run *run, struct writer *w, enum verb verb)
 {
 	request_begin(w, verb, run->config->key);
 	request_integer(w, OPT_FENCE, run->fence);
-	request_bytes(w, OPT_TOKEN, slice_from(run->token));
+	if (run->token[0])
+		request_bytes(w, OPT_TOKEN, slice_from(run->token));
 }
 
 bool run_ask(struct run *run, const struct writer *line, struct slice body)
@@ -128,6 +131,24 @@ static void renew_answered(struct run *run, const struct client_event *event, in
 	call_release(&run->renew);
 }
 
+/* "* LOST": somebody else has the key, or settled it. What was lost before by other means was told before. */
+static void take_event(struct run *run, const struct reply *reply)
+{
+	if (!slice_equal(reply->word, SLICE_OF("LOST")) || run->lost || run->fence == 0 ||
+	    reply_integer(reply, "fence", 0) != run->fence || !slice_equal(reply_field(reply, "key"), run->config->key))
+		return;
+	struct slice cause = reply_field(reply, "cause");
+	run->lost = true;
+	err_set(&run->lost_why, "the daemon says so: %.*s", (int)cause.len, cause.data ? cause.data : "");
+}
+
+/* A claim that is bound to its connection ends with it, and on the next one nothing could be told from before. */
+static void look_for_cut(struct run *run)
+{
+	if (run->bound && link_fd(&run->link) < 0)
+		run->cut = true;
+}
+
 /* What the daemon said. True: the answer to the question. */
 static bool take_events(struct run *run)
 {
@@ -135,6 +156,8 @@ static bool take_events(struct run *run)
 		struct client_event event = link_next(&run->link);
 		if (event.kind == CLIENT_NOTHING)
 			return false;
+		if (event.kind == CLIENT_EVENT)
+			take_event(run, event.reply);
 		int code = event.kind == CLIENT_REPLY ? error_from_reply(event.reply) : CLAIM_E_UNCERTAIN;
 		/* Ours have one line; a list is no answer to them, and its rest is not waited for. */
 		if (event.kind == CLIENT_REPLY && !event.last) {
@@ -157,10 +180,14 @@ bool run_pump(struct run *run)
 	run->reply = NULL;
 	take_signals(run);
 	/* First what has come: link_process may find the end of the connection, and what was not taken is lost with it. */
-	if (take_events(run))
+	bool answered = take_events(run);
+	look_for_cut(run);
+	if (answered)
 		return true;
 	link_process(&run->link, link_now_ms());
-	return take_events(run);
+	answered = take_events(run);
+	look_for_cut(run);
+	return answered;
 }
 
 void run_wait(struct run *run, int64_t due_ms)

@@ -50,7 +50,7 @@ void run_environment(const struct run *run)
 {
 	env_text("CLAIM_KEY", run->config->key);
 	env_number("CLAIM_FENCE", run->fence);
-	env_text("CLAIM_TOKEN", slice_from(run->token));
+	env_text("CLAIM_TOKEN", slice_from(run->held ? run->token : ""));
 	env_text("CLAIM_OWNER", run->config->owner);
 	env_number("CLAIM_ATTEMPT", run->attempts);
 	env_text("CLAIM_WAS", slice_from(run->was));
@@ -66,39 +66,52 @@ static size_t save_limit(const struct run *run)
 	return (size_t)(run->config->save_limit < most ? run->config->save_limit : most > 0 ? most : 0);
 }
 
+int run_spawn(struct run *run, const struct child_spec *spec, bool want_tty)
+{
+	struct errbuf err;
+	if (!child_fork(&run->child, spec, &err)) {
+		cli_say("%s", err.text);
+		return CLI_NOT_EXECUTABLE;
+	}
+	/* The last look: from here on a signal goes to the process. */
+	run_pump(run);
+	int status = CLI_OK;
+	if (run->stop_signal != 0) {
+		status = 128 + run->stop_signal;
+	} else if (run->lost || run->cut) {
+		cli_say("the claim was lost before the command was started: not started");
+		status = CLI_UNREACHABLE;
+	} else if (link_now_ms() >= lease_term_at(&run->lease)) {
+		cli_say("the claim took so long that its lease of %lld ms is nearly over: not started",
+			(long long)run->lease.lease_ms);
+		status = CLI_UNREACHABLE;
+	}
+	if (status != CLI_OK) {
+		child_cancel(&run->child);
+		return status;
+	}
+	child_go(&run->child, want_tty);
+	run->forwarding = true;
+	return CLI_OK;
+}
+
 int run_start(struct run *run)
 {
 	const struct run_config *config = run->config;
 	struct errbuf err;
-	if (config->save_limit > 0 && !tee_open(&run->tee, save_limit(run), &err))
-		goto fail;
+	if (config->save_limit > 0 && !tee_open(&run->tee, save_limit(run), &err)) {
+		cli_say("%s", err.text);
+		return CLI_NOT_EXECUTABLE;
+	}
 	run_environment(run);
 	struct child_spec spec = {config->command, config->stdin_fd, run->tee.write_end, &run->mask_before,
 				  &run->pipe_before};
-	if (!child_fork(&run->child, &spec, &err))
-		goto fail;
+	int status = run_spawn(run, &spec, isatty(STDIN_FILENO) && isatty(STDOUT_FILENO));
 	tee_started(&run->tee);
-	/* The last look: from here on a signal goes to the command. */
-	run_pump(run);
-	if (run->stop_signal != 0) {
-		child_cancel(&run->child);
-		return 128 + run->stop_signal;
-	}
-	if (link_now_ms() >= lease_term_at(&run->lease)) {
-		child_cancel(&run->child);
-		cli_say("the claim took so long that its lease of %lld ms is nearly over: not started",
-			(long long)run->lease.lease_ms);
-		return CLI_UNREACHABLE;
-	}
-	child_go(&run->child, isatty(STDIN_FILENO) && isatty(STDOUT_FILENO));
-	run->forwarding = true;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2 && status == CLI_OK; i++)
 		if (run->waiting[i])
 			child_signal(&run->child, i == 0 ? SIGUSR1 : SIGUSR2);
-	return CLI_OK;
-fail:
-	cli_say("%s", err.text);
-	return CLI_NOT_EXECUTABLE;
+	return status;
 }
 
 /* ---- stay ---- */
@@ -107,12 +120,14 @@ static void renew(struct run *run, int64_t now_ms)
 {
 	char line[PROTO_MAX_LINE];
 	struct writer w;
-	int64_t lease_ms = run->renewing || run->lost ? 0 : lease_wanted(&run->lease, now_ms);
+	int64_t lease_ms = run->renewing || run->lost || run->cut ? 0 : lease_wanted(&run->lease, now_ms);
 	if (lease_ms <= 0)
 		return;
 	writer_init(&w, line, sizeof(line));
 	run_request(run, &w, VERB_RENEW);
 	request_duration(&w, OPT_LEASE, lease_ms);
+	/* After the daemon was restarted it is for this connection again. */
+	request_flag(&w, OPT_NOTIFY);
 	if (w.full || !call_init(&run->renew, writer_done(&w), SLICE_ABSENT)) {
 		lease_again(&run->lease, now_ms, 1000);
 		return;
@@ -128,7 +143,9 @@ static void end_for(struct run *run, enum run_cause cause, int64_t now_ms)
 		return;
 	run->cause = cause;
 	run->kill_at_ms = now_ms + run->config->kill_after_ms;
-	if (cause == RUN_LOST && !run->lost)
+	if (cause == RUN_LOST && run->cut)
+		err_set(&run->lost_why, "the connection was cut, and with --drop the claim goes with it");
+	else if (cause == RUN_LOST && !run->lost)
 		err_set(&run->lost_why, "it could not be renewed in time: %s",
 			run->link.fd < 0 && run->link.why.text[0]  ? run->link.why.text
 			: lease_renew_at(&run->lease) == INT64_MAX ? "it has been held as long as it may"
@@ -141,9 +158,12 @@ static void end_for(struct run *run, enum run_cause cause, int64_t now_ms)
 	child_signal(&run->child, SIGCONT);
 }
 
-/* However long --kill-after is: gone before the store gives the key to somebody else. */
+/* However long --kill-after is: gone before the store gives the key to somebody else. When our connection was cut under drop=release it may
+ * have done so already. */
 static int64_t kill_at(const struct run *run)
 {
+	if (run->cut && run->config->drop == CHOICE_DROP_RELEASE)
+		return INT64_MIN;
 	int64_t at = lease_kill_at(&run->lease);
 	return run->kill_at_ms < at ? run->kill_at_ms : at;
 }
@@ -151,7 +171,7 @@ static int64_t kill_at(const struct run *run)
 /* Must the command end, and how hard? */
 static void judge(struct run *run, int64_t now_ms, int64_t timeout_at_ms)
 {
-	if (run->lost || now_ms >= lease_term_at(&run->lease))
+	if (run->lost || run->cut || now_ms >= lease_term_at(&run->lease))
 		end_for(run, RUN_LOST, now_ms);
 	if (now_ms >= timeout_at_ms)
 		end_for(run, RUN_TIMEOUT, now_ms);
@@ -171,7 +191,7 @@ static int64_t next_look(const struct run *run, int64_t timeout_at_ms)
 		due = kill_at(run);
 	else if (timeout_at_ms < due)
 		due = timeout_at_ms;
-	if (!run->renewing && !run->lost && lease_renew_at(&run->lease) < due)
+	if (!run->renewing && !run->lost && !run->cut && lease_renew_at(&run->lease) < due)
 		due = lease_renew_at(&run->lease);
 	return due;
 }

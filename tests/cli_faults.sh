@@ -212,13 +212,13 @@ renewals()
 		hello
 		want CLAIM key *
 		say WON fence=77 lease_ms=3000 attempts=1 was=new
-		want RENEW key fence=77 token=* lease=3000ms
+		want RENEW key fence=77 token=* lease=3000ms notify
 		say ERR busy retry=safe after_ms=10 msg=later
-		want RENEW key fence=77 token=* lease=3000ms
+		want RENEW key fence=77 token=* lease=3000ms notify
 		close
 		accept
 		hello
-		want RENEW key fence=77 token=* lease=3000ms
+		want RENEW key fence=77 token=* lease=3000ms notify
 		say OK state=claimed fence=77 left_ms=3000
 		touch $dir/go
 		want COMPLETE key *
@@ -241,6 +241,7 @@ renewals()
 	END
 	claim_run 125 "$claim" run --lease 3s key -- sh -c 'touch "$1/ran"; exec sleep 100' sh "$dir"
 	check yes
+	holds "$name: said" "$(cat "$dir/err")" '*refused to renew*claimed with fence 78*'
 	peer 'a renewal that is never answered' <<-END
 		accept
 		hello

@@ -92,13 +92,14 @@ slept()
 	same 'nobody knows' unknown "$(state slept)"
 }
 
-# Taken away by hand: the next renewal is refused, and the command ends although our own time is not up.
+# Taken away by hand: the daemon tells so at once, however long the lease is.
 taken()
 {
-	start taken --lease 3s
+	start taken --lease 1h
 	until_ok 'the key is deleted' "$claim" forget taken --force
-	ends 'the renewal is refused' 125 "$run"
-	holds 'it says so' "$(cat "$dir/err")" '*refused to renew*'
+	ends 'it is told' 125 "$run"
+	holds 'it says so' "$(cat "$dir/err")" '*the daemon says so: taken*'
+	same 'its command is gone' yes "$(gone "$child" && echo yes || echo no)"
 }
 
 restart()

@@ -281,6 +281,10 @@ TESTS += tests/cli_exit.sh tests/cli_signals.sh tests/cli_lease.sh tests/cli_fau
 EXTRA_DIST += tests/cli_lib.sh tests/cli_exit.sh tests/cli_signals.sh tests/cli_lease.sh tests/cli_faults.sh tests/cli_output.sh \
 	tests/cli_tty.sh tests/cli_verbs.sh tests/manual.sh
 
+# What the options of `claim run` promise.
+TESTS += tests/cli_choices.sh
+EXTRA_DIST += tests/cli_choices.sh
+
 if HAVE_CHECK
 check_PROGRAMS += tests/check_kept
 tests_check_kept_SOURCES = tests/check_kept.c tests/spawn.c tests/spawn.h
