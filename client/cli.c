@@ -1,16 +1,17 @@
 /*
- * cli.c - the command `claim`: its verbs as one table, its help, what it says when something fails.
+ * cli.c - the command `claim`: its verbs as one table, its exit codes, the way in.
  *
  * Data goes to stdout, talk to stderr. The exit code is the answer, see cli.h and claim(1): 0 only where the work may go on.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "cli_text.h"
 #include "link.h"
 
 #ifdef HAVE_CONFIG_H
@@ -32,10 +33,10 @@ static const struct subcommand subcommands[] = {
      RUN_ARGS | A(SAVE_OUTPUT) | A(FAIL_ON) | A(MAX_ATTEMPTS) | A(RECONCILE) | A(DUPLICATE_EXIT), 0, cli_run,
      "run a command once for a key: a duplicate gets the outcome of the first"},
     {"lock", VERB_CLAIM, CLI_COMMAND, RUN_ARGS, 0, cli_run, "run a command while nobody else does for that key"},
-    {"status", VERB_STATUS, CLI_MAYBE_KEY, 0, 0, cli_status, "show one record, or without a key the daemon"},
+    {"status", VERB_STATUS, CLI_MAYBE_KEY, A(WAIT), 0, cli_status, "show one record, or without a key the daemon"},
     {"ls", VERB_LIST, CLI_NOTHING, A(STATE) | A(PREFIX) | A(OLDER) | A(OWNER) | A(LIMIT), 0, cli_list, "list records"},
     {"get", VERB_STATUS, CLI_KEY, A(BODY), 0, cli_get, "show one record with its result"},
-    {"claim", VERB_CLAIM, CLI_KEY, CLAIM_ARGS | A(FP) | A(TOKEN), 0, cli_verb,
+    {"claim", VERB_CLAIM, CLI_KEY, CLAIM_ARGS | A(FP) | A(TOKEN) | A(WAIT) | A(ATLEAST), 0, cli_verb,
      "ask for the right to do the work of a key"},
     {"renew", VERB_RENEW, CLI_KEY, HOLDER_ARGS | A(LEASE), A(FENCE) | A(LEASE), cli_verb,
      "hold on to a claim for longer"},
@@ -53,8 +54,13 @@ static const struct subcommand subcommands[] = {
      "delete a record: the key is new again"},
     {"sweep", VERB_SWEEP, CLI_NOTHING, A(DRY_RUN) | A(LIMIT), 0, cli_sweep,
      "delete records that have ended by themselves"},
-    {"ping", VERB_PING, CLI_NOTHING, 0, 0, cli_verb, "is the daemon there? Waits for a second at most"},
-    {"stats", VERB_STATS, CLI_NOTHING, 0, 0, cli_stats, "the daemon's metrics as text"},
+    {"key", VERB_KEY, CLI_NOTHING, A(FILE) | A(FIELDS) | A(EXCEPT) | A(ROUND), 0, cli_key,
+     "make a key of a JSON object, the same in every language"},
+    {"ping", VERB_PING, CLI_NOTHING, A(STORE), 0, cli_ping, "is the daemon there? Waits for a second at most"},
+    {"wait", VERB_PING, CLI_NOTHING, A(STORE) | A(PATIENCE), 0, cli_wait, "wait until the daemon is there"},
+    {"stats", VERB_STATS, CLI_NOTHING, A(PROMETHEUS), 0, cli_stats, "the daemon's metrics"},
+    {"shutdown", VERB_SHUTDOWN, CLI_NOTHING, A(REASON), 0, cli_verb, "have the daemon drain and leave"},
+    {"help", VERB__COUNT, CLI_MAYBE_VERB, 0, 0, cli_help, "the verbs, or one with its options"},
     {NULL, VERB__COUNT, CLI_NOTHING, 0, 0, NULL, NULL},
 };
 
@@ -63,45 +69,7 @@ const struct subcommand *cli_subcommands(void)
 	return subcommands;
 }
 
-/* ---- talk ---- */
-
-void cli_say(const char *format, ...)
-{
-	char text[1024];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	/* One write: lines of several commands on one terminal stay whole. */
-	fprintf(stderr, "claim: %s\n", text);
-}
-
-void cli_say_error(int code, const char *socket, const char *detail)
-{
-	const char *what = detail && *detail ? detail : claim_strerror(code);
-	switch (code) {
-	case CLAIM_E_UNREACHABLE:
-		cli_say("%s", what);
-		cli_say("is claimd running? Start it, or name its socket with --socket or CLAIMD_SOCKET (now %s)",
-			socket);
-		return;
-	case CLAIM_E_REFUSED:
-		cli_say("the daemon could not do it: %s. Nothing was done; try again, and look at `claim status`",
-			what);
-		return;
-	case CLAIM_E_UNCERTAIN:
-		cli_say("%s. It may have been done or not; ask with `claim status KEY`", what);
-		return;
-	case CLAIM_E_DENIED:
-		cli_say("not allowed: %s", what);
-		return;
-	case CLAIM_E_PROTOCOL:
-		cli_say("what answers at %s is no claimd: %s", socket, what);
-		return;
-	default:
-		cli_say("%s", what);
-	}
-}
+/* ---- exit codes ---- */
 
 /* The one word that says yes to this verb; LIST has lines before it. */
 static int yes_of(enum verb verb)
@@ -138,60 +106,6 @@ int cli_exit_code(enum verb verb, int code)
 	}
 }
 
-/* ---- help ---- */
-
-static void help_option(enum arg arg)
-{
-	const struct arg_info *info = arg_info(arg);
-	char left[64];
-	const char *form = !info->value ? "" : arg_value_optional(info) ? "[=" : " ";
-	snprintf(left, sizeof(left), "--%s%s%s%s", info->name, form, info->value ? info->value : "",
-		 arg_value_optional(info) ? "]" : "");
-	/* A long list of words gets a line of its own. */
-	if (strlen(left) > 26)
-		printf("  %s\n  %-26s  %s\n", left, "", info->help);
-	else
-		printf("  %-26s  %s\n", left, info->help);
-}
-
-static void help_global(void)
-{
-	fputs("\neverywhere:\n", stdout);
-	for (enum arg arg = ARG_SOCKET; arg < ARG__COUNT; arg++)
-		help_option(arg);
-}
-
-static void help_sub(const struct subcommand *sub)
-{
-	static const char *const operands[] = {"", " KEY", " [KEY]", " KEY -- COMMAND [ARGUMENT ...]"};
-	printf("claim %s%s%s\n%s\n", sub->name, sub->args ? " [OPTION ...]" : "", operands[sub->operand], sub->help);
-	if (sub->args)
-		putchar('\n');
-	for (enum arg arg = 0; arg < ARG_SOCKET; arg++)
-		if (sub->args & UINT64_C(1) << arg)
-			help_option(arg);
-	help_global();
-	if (sub->operand == CLI_COMMAND)
-		fputs("\nexit: that of the command; 75 held, 65 other fingerprint, 79 unknown, 69 no daemon or store,\n"
-		      "124 timeout, 125 lease lost, 126 not executable, 127 not found, 128+N signal; see claim(1)\n",
-		      stdout);
-	else
-		fputs("\nexit: 0 go on, 1 no, 75 held, 65 other fingerprint, 79 unknown, 69 no daemon or store, 64 "
-		      "usage\n",
-		      stdout);
-}
-
-static void help_all(void)
-{
-	fputs("claim VERB [OPTION ...] [KEY]\n"
-	      "claim run KEY -- COMMAND    does it once, however often it is asked for\n\nverbs:\n",
-	      stdout);
-	for (const struct subcommand *sub = subcommands; sub->name; sub++)
-		printf("  %-10s  %s\n", sub->name, sub->help);
-	help_global();
-	fputs("\nclaim VERB --help lists the options of a verb.\n", stdout);
-}
-
 /* ---- the way in ---- */
 
 /* A descriptor that we open must never be 0, 1 or 2: the command that we run would take it for its input or output. */
@@ -206,26 +120,45 @@ static bool streams_open(void)
 	return fd >= 0;
 }
 
-/* Opens the connection of the plain verbs. */
+bool cli_socket_path(const struct cli *cli, char *path, size_t size)
+{
+	char standard[PATH_MAX];
+	const char *from = cli->socket ? cli->socket : link_default_path(standard, sizeof(standard)) ? standard : "";
+	if (*from && strlen(from) < size) {
+		memcpy(path, from, strlen(from) + 1);
+		return true;
+	}
+	cli_say("the socket's path has %zu octets, and no more than %zu fit: choose a shorter one", strlen(from),
+		size - 1);
+	return false;
+}
+
+/* How long an answer may take. */
+static int patience_ms(const struct args *args)
+{
+	int64_t wait_ms = arg_given(args, ARG_WAIT) ? args->number[ARG_WAIT] : 0;
+	if (args->sub->verb == VERB_PING)
+		return 1000;
+	return wait_ms < CLI_WAIT_MAX_MS ? (int)wait_ms + CLI_ANSWER_MS : INT_MAX;
+}
+
+/* Opens the connection of the verbs that ask and get an answer. */
 static int cli_connect(struct cli *cli, const struct args *args)
 {
-	/* The daemon answers within 10 s, if only to say that its store does not. */
-	int timeout_ms = args->sub->verb == VERB_PING ? 1000 : 12000;
-	int code = claim_open(&cli->conn, cli->socket, cli->ns, timeout_ms);
+	char path[108]; /* as long as sun_path */
+	if (!cli_socket_path(cli, path, sizeof(path)))
+		return CLI_USAGE;
+	int code = claim_open(&cli->conn, path, cli->ns, patience_ms(args));
 	if (code == CLAIM_OK)
 		return CLI_OK;
-	if (code == CLAIM_E_INVAL)
-		cli_say(
-		    "the socket's path or the namespace is too long: a path has at most 107 octets, a namespace 255");
-	else
-		cli_say("%s", claim_strerror(code));
+	cli_say("%s", claim_strerror(code));
 	return cli_exit_code(args->sub->verb, code);
 }
 
 static int cli_main(struct cli *cli, const struct args *args)
 {
 	int status = CLI_OK;
-	if (args->sub->operand != CLI_COMMAND)
+	if (args->sub->operand != CLI_COMMAND && args->sub->verb != VERB__COUNT)
 		status = cli_connect(cli, args);
 	if (status == CLI_OK)
 		status = args->sub->run(cli, args);
@@ -236,7 +169,7 @@ static int cli_main(struct cli *cli, const struct args *args)
 static int usage(const struct args *args, const struct errbuf *err)
 {
 	cli_say("%s", err->text);
-	cli_say("see claim%s%s --help", args->sub ? " " : "", args->sub ? args->sub->name : "");
+	cli_say("see: claim help%s%s", args->sub ? " " : "", args->sub ? args->sub->name : "");
 	return CLI_USAGE;
 }
 
@@ -260,6 +193,7 @@ int main(int argc, char **argv)
 		puts("claim " PACKAGE_VERSION);
 	} else {
 		struct cli cli = {.json = arg_given(&args, ARG_JSON),
+				  .colour = colour_wanted(),
 				  .socket = args.text[ARG_SOCKET],
 				  .ns = args.text[ARG_NAMESPACE]};
 		status = cli_main(&cli, &args);

@@ -40,7 +40,6 @@ enum arg {
 	ARG_KILL_AFTER,
 	ARG_TIMEOUT,
 	ARG_WAIT,
-	ARG_ATLEAST,
 	ARG_DROP,
 	ARG_RECONCILE,
 	ARG_FP_ARGS,
@@ -63,6 +62,14 @@ enum arg {
 	ARG_LIMIT,
 	ARG_DRY_RUN,
 	ARG_BODY,
+	ARG_ATLEAST,
+	ARG_FILE,
+	ARG_FIELDS,
+	ARG_EXCEPT,
+	ARG_ROUND,
+	ARG_STORE,
+	ARG_PATIENCE,
+	ARG_PROMETHEUS,
 	ARG_SOCKET,
 	ARG_NAMESPACE,
 	ARG_JSON,
@@ -95,11 +102,18 @@ struct arg_info {
 struct cli;
 struct args;
 
-enum cli_operand { CLI_NOTHING, CLI_KEY, CLI_MAYBE_KEY, CLI_COMMAND /* KEY -- command */ };
+enum cli_operand {
+	CLI_NOTHING,
+	CLI_KEY,
+	CLI_MAYBE_KEY,
+	CLI_COMMAND, /* KEY -- command */
+	CLI_MAYBE_VERB,
+	CLI_SHELL /* bash, zsh or fish */
+};
 
 struct subcommand {
 	const char *name;
-	enum verb verb; /* of the protocol */
+	enum verb verb; /* of the protocol; VERB__COUNT: it has no one request of its own */
 	enum cli_operand operand;
 	uint64_t args; /* bit per option that it takes, the global ones aside */
 	uint64_t needed;
@@ -112,7 +126,7 @@ struct args {
 	uint64_t given;
 	const char *text[ARG__COUNT];
 	int64_t number[ARG__COUNT]; /* ms, octets or a plain integer */
-	const char *key;            /* NULL: none */
+	const char *key;            /* the operand, whatever it is; NULL: none */
 	char **command;             /* NULL-terminated */
 };
 
@@ -126,30 +140,53 @@ bool size_parse(struct slice text, int64_t *octets);
 
 /* ---- the command ---- */
 
+#define CLI_ANSWER_MS 12000 /* the daemon answers within 10 s, if only to say that its store does not */
+#define CLI_WAIT_MAX_MS (INT64_C(20) * 24 * 3600 * 1000) /* of one request: what poll can count */
+
 /* What one run of the command knows. */
 struct cli {
 	bool json;
+	bool colour;
 	const char *socket; /* NULL: the usual place */
 	const char *ns;     /* NULL: none */
-	claim_conn *conn;   /* of the plain verbs */
+	claim_conn *conn;   /* of the verbs that ask and get an answer */
 };
 
 /* Ends with the list of verbs; an entry with name NULL closes it. */
 const struct subcommand *cli_subcommands(void);
-/* "claim: ..." on stderr. */
-__attribute__((format(printf, 1, 2))) void cli_say(const char *format, ...);
-/* What went wrong with the daemon, and what to do next. */
-void cli_say_error(int code, const char *socket, const char *detail);
+/* The path in use, NUL-terminated, at most size octets with it. False: it is too long, and that was said. */
+bool cli_socket_path(const struct cli *cli, char *path, size_t size);
 /* The exit code of a plain verb, and of run and lock where nothing was started. A word that is no answer to this verb permits nothing. */
 int cli_exit_code(enum verb verb, int code);
 
+/* cli_say.c: on stderr, "claim: " in front */
+__attribute__((format(printf, 1, 2))) void cli_say(const char *format, ...);
+/* What went wrong with the daemon, and what to do next. */
+void cli_say_error(int code, const char *socket, const char *detail);
+
+/* cli_help.c */
+void help_all(void);
+void help_sub(const struct subcommand *sub);
+int cli_help(struct cli *cli, const struct args *args);
+/* cli_complete.c */
+int cli_complete(struct cli *cli, const struct args *args);
+
 /* cli_verbs.c */
 int cli_verb(struct cli *cli, const struct args *args); /* one request, one answer */
+int cli_key(struct cli *cli, const struct args *args);
+int cli_sweep(struct cli *cli, const struct args *args);
+/* cli_look.c */
 int cli_status(struct cli *cli, const struct args *args);
 int cli_list(struct cli *cli, const struct args *args);
 int cli_get(struct cli *cli, const struct args *args);
-int cli_sweep(struct cli *cli, const struct args *args);
 int cli_stats(struct cli *cli, const struct args *args);
+/* cli_alive.c */
+int cli_ping(struct cli *cli, const struct args *args);
+int cli_wait(struct cli *cli, const struct args *args);
+/* cli_watch.c, cli_top.c, cli_doctor.c */
+int cli_watch(struct cli *cli, const struct args *args);
+int cli_top(struct cli *cli, const struct args *args);
+int cli_doctor(struct cli *cli, const struct args *args);
 /* cli_run.c */
 int cli_run(struct cli *cli, const struct args *args); /* run and lock */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "cli_near.h"
 
 #define NONE OPT__COUNT
 
@@ -32,10 +33,8 @@ static const struct arg_info arg_table[ARG__COUNT] = {
     [ARG_KILL_AFTER] = {"kill-after", ARG_KIND_DURATION, NONE, "D",
 			"from TERM to KILL when the command must end (10s)"},
     [ARG_TIMEOUT] = {"timeout", ARG_KIND_DURATION, NONE, "D", "end the command after so long"},
-    [ARG_WAIT] = {"wait", ARG_KIND_MAYBE_DURATION, NONE, "D",
+    [ARG_WAIT] = {"wait", ARG_KIND_MAYBE_DURATION, OPT_WAIT, "D",
 		  "wait for a key that somebody holds, so long at most (for ever)"},
-    [ARG_ATLEAST] = {"atleast", ARG_KIND_DURATION, OPT_ATLEAST, "D",
-		     "nobody else is given the key for so long after the win, even when it is given back"},
     [ARG_DROP] = {"drop", ARG_KIND_CHOICE, OPT_DROP, "keep|release|unknown",
 		  "what becomes of the claim when the connection to the daemon ends first"},
     [ARG_RECONCILE] = {"reconcile", ARG_KIND_TEXT, NONE, "CMD",
@@ -62,6 +61,15 @@ static const struct arg_info arg_table[ARG__COUNT] = {
     [ARG_LIMIT] = {"limit", ARG_KIND_INTEGER, OPT_LIMIT, "N", "at most so many"},
     [ARG_DRY_RUN] = {"dry-run", ARG_KIND_FLAG, OPT_DRY, NULL, "count only"},
     [ARG_BODY] = {"body", ARG_KIND_FLAG, NONE, NULL, "write the recorded result as it is, and nothing else"},
+    [ARG_ATLEAST] = {"atleast", ARG_KIND_DURATION, OPT_ATLEAST, "D",
+		     "nobody else is given the key for so long after the win, even when it is given back"},
+    [ARG_FILE] = {"file", ARG_KIND_TEXT, NONE, "FILE|-", "the JSON object, from a file instead of standard input"},
+    [ARG_FIELDS] = {"fields", ARG_KIND_TEXT, OPT_FIELDS, "PATHS", "only these go into the key: id,customer.email"},
+    [ARG_EXCEPT] = {"except", ARG_KIND_TEXT, OPT_EXCEPT, "PATHS", "these do not: message_id,publish_time"},
+    [ARG_ROUND] = {"round", ARG_KIND_TEXT, OPT_ROUND, "PATHS", "digits after the point of these numbers: amount:2"},
+    [ARG_STORE] = {"store", ARG_KIND_FLAG, NONE, NULL, "its store must answer, too"},
+    [ARG_PATIENCE] = {"timeout", ARG_KIND_DURATION, NONE, "D", "give up after so long (never)"},
+    [ARG_PROMETHEUS] = {"prometheus", ARG_KIND_FLAG, NONE, NULL, "in the text format of Prometheus"},
     [ARG_SOCKET] = {"socket", ARG_KIND_TEXT, NONE, "PATH", "the daemon's socket"},
     [ARG_NAMESPACE] = {"namespace", ARG_KIND_TEXT, NONE, "NS", "the namespace of all keys"},
     [ARG_JSON] = {"json", ARG_KIND_FLAG, NONE, NULL, "print JSON; one document a line for lists"},
@@ -122,6 +130,47 @@ static bool integer_fits(enum arg arg, int64_t n)
 	return n > 0 || arg == ARG_FENCE;
 }
 
+/* What an option takes, in words. */
+static const char *value_words(const struct arg_info *info)
+{
+	switch (info->kind) {
+	case ARG_KIND_DURATION:
+	case ARG_KIND_MAYBE_DURATION:
+		return "a duration with a unit, such as 30s, 15m, 24h or 7d";
+	case ARG_KIND_TTL:
+		return "\"never\", or a duration with a unit, such as 30s, 15m, 24h or 7d";
+	case ARG_KIND_INTEGER:
+		return strcmp(info->value, "N") == 0 ? "a whole number above 0" : info->value;
+	case ARG_KIND_SIZE:
+		return "a number of octets above 0, with k or m behind it for more: 64k";
+	case ARG_KIND_CHOICE:
+		return info->value;
+	case ARG_KIND_TEXT:
+	case ARG_KIND_FLAG:
+	default:
+		return info->help;
+	}
+}
+
+/* The limits of the protocol, here where the option has the name that was typed. */
+static bool length_good(enum arg arg, struct slice value, struct errbuf *err)
+{
+	const struct arg_info *info = &arg_table[arg];
+	size_t most = info->option == OPT__COUNT ? SIZE_MAX : option_info(info->option)->limit;
+	if (arg == ARG_NAMESPACE)
+		most = option_info(OPT_NS)->limit;
+	if (most > 0 && value.len > most)
+		err_set(err, "--%s has %zu octets, and no more than %zu are allowed", info->name, value.len, most);
+	else if (arg == ARG_TOKEN && value.len < PROTO_MIN_TOKEN)
+		err_set(err, "--%s has %zu characters, and %d are the least: take random ones", info->name, value.len,
+			PROTO_MIN_TOKEN);
+	else if (arg == ARG_NAMESPACE && strchr(value.data, ':'))
+		err_set(err, "--%s \"%.60s\" has a colon, and none is allowed", info->name, value.data);
+	else
+		return true;
+	return false;
+}
+
 static bool value_read(struct args *args, enum arg arg, const char *text, struct errbuf *err)
 {
 	const struct arg_info *info = &arg_table[arg];
@@ -131,6 +180,7 @@ static bool value_read(struct args *args, enum arg arg, const char *text, struct
 		err_set(err, "--%s is empty: is a variable not set?", info->name);
 		return false;
 	}
+	args->text[arg] = text;
 	bool good = true;
 	switch (info->kind) {
 	case ARG_KIND_DURATION:
@@ -152,17 +202,14 @@ static bool value_read(struct args *args, enum arg arg, const char *text, struct
 	case ARG_KIND_TEXT:
 	case ARG_KIND_FLAG:
 	default:
-		break;
+		return length_good(arg, value, err);
 	}
-	if (good && arg == ARG_LEASE && *number > PROTO_MAX_LEASE_MS)
-		good = false;
 	if (!good) {
-		bool time = info->kind == ARG_KIND_DURATION || info->kind == ARG_KIND_MAYBE_DURATION ||
-			    info->kind == ARG_KIND_TTL;
-		err_set(err, "--%s takes %s%s, not \"%.60s\"", info->name, info->value,
-			time ? " with a unit: 30s, 15m, 24h, 7d" : "", text);
+		err_set(err, "--%s takes %s, not \"%.60s\"", info->name, value_words(info), text);
+	} else if (arg == ARG_LEASE && *number > PROTO_MAX_LEASE_MS) {
+		err_set(err, "--lease takes 365d at most, not %.60s", text);
+		good = false;
 	}
-	args->text[arg] = text;
 	return good;
 }
 
@@ -195,6 +242,25 @@ static bool key_take(struct args *args, const char *word, struct errbuf *err)
 	return true;
 }
 
+/* The same, in words; with the verb that has it, or what was probably meant. */
+static void no_option(const struct args *args, struct slice name, struct errbuf *err)
+{
+	uint64_t allowed = ARGS_GLOBAL | (args->sub ? args->sub->args : 0);
+	struct near near = {.meant = name};
+	for (enum arg arg = 0; arg < ARG__COUNT; arg++)
+		if (allowed & UINT64_C(1) << arg)
+			near_offer(&near, arg_table[arg].name);
+	int len = (int)(name.len < 60 ? name.len : 60);
+	if (!args->sub && arg_find(~UINT64_C(0), name) != ARG__COUNT)
+		err_set(err, "--%.*s comes behind the verb: claim VERB --%.*s", len, name.data, len, name.data);
+	else if (near.word)
+		err_set(err, "claim%s%s has no option --%.*s; did you mean --%s?", args->sub ? " " : "",
+			args->sub ? args->sub->name : "", len, name.data, near.word);
+	else
+		err_set(err, "claim%s%s has no option --%.*s", args->sub ? " " : "", args->sub ? args->sub->name : "",
+			len, name.data);
+}
+
 /* One option at **argv; moves *argv to the last word that it took. */
 static bool option_take(struct args *args, char ***argv, struct errbuf *err)
 {
@@ -202,8 +268,7 @@ static bool option_take(struct args *args, char ***argv, struct errbuf *err)
 	struct slice name = {word, equals ? (size_t)(equals - word) : strlen(word)};
 	enum arg arg = arg_find(ARGS_GLOBAL | (args->sub ? args->sub->args : 0), name);
 	if (arg == ARG__COUNT) {
-		err_set(err, "%s%s has no option --%.*s", args->sub ? "claim " : "claim",
-			args->sub ? args->sub->name : "", (int)(name.len < 60 ? name.len : 60), name.data);
+		no_option(args, name, err);
 		return false;
 	}
 	const struct arg_info *info = &arg_table[arg];
@@ -218,23 +283,32 @@ static bool option_take(struct args *args, char ***argv, struct errbuf *err)
 		return !equals;
 	}
 	if (!equals && !(*argv)[1]) {
-		err_set(err, "--%s needs a value: %s", info->name, info->value);
+		err_set(err, "--%s needs a value: %s", info->name, value_words(info));
 		return false;
 	}
 	const char *value = equals ? equals + 1 : *++*argv;
 	return value_read(args, arg, value, err) && (arg != ARG_KEY || key_take(args, value, err));
 }
 
+static bool verb_take(struct args *args, const char *word, struct errbuf *err)
+{
+	struct near near = {.meant = slice_from(word)};
+	for (const struct subcommand *sub = cli_subcommands(); sub->name; sub++) {
+		if (strcmp(sub->name, word) == 0)
+			args->sub = sub;
+		near_offer(&near, sub->name);
+	}
+	if (!args->sub && near.word)
+		err_set(err, "there is no verb \"%.60s\"; did you mean %s?", word, near.word);
+	else if (!args->sub)
+		err_set(err, "there is no verb \"%.60s\"", word);
+	return args->sub != NULL;
+}
+
 static bool word_take(struct args *args, const char *word, struct errbuf *err)
 {
-	if (!args->sub) {
-		for (const struct subcommand *sub = cli_subcommands(); sub->name; sub++)
-			if (strcmp(sub->name, word) == 0)
-				args->sub = sub;
-		if (!args->sub)
-			err_set(err, "there is no verb \"%.60s\"", word);
-		return args->sub != NULL;
-	}
+	if (!args->sub)
+		return verb_take(args, word, err);
 	if (args->key || args->sub->operand == CLI_NOTHING) {
 		if (args->sub->operand == CLI_COMMAND)
 			err_set(err, "one key, then -- before the command: claim %s KEY -- COMMAND", args->sub->name);
@@ -252,6 +326,10 @@ static bool args_check(const struct args *args, struct errbuf *err)
 		return true;
 	if (!args->sub) {
 		err_set(err, "what is to be done?");
+		return false;
+	}
+	if (!args->key && args->sub->operand == CLI_SHELL) {
+		err_set(err, "for which shell? bash, zsh or fish");
 		return false;
 	}
 	if (!args->key && (args->sub->operand == CLI_KEY || args->sub->operand == CLI_COMMAND)) {

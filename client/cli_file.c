@@ -34,7 +34,7 @@ static ssize_t read_piece(int fd, char **data, size_t *len, size_t *cap)
 	return n;
 }
 
-char *file_read(const char *name, size_t *len)
+char *file_read(const char *option, const char *name, size_t *len)
 {
 	char *data = NULL;
 	size_t cap = 0;
@@ -46,7 +46,8 @@ char *file_read(const char *name, size_t *len)
 			n = read_piece(fd, &data, len, &cap);
 		while (n > 0);
 	if (n < 0) {
-		cli_say("%s: %s", name, strerror(errno));
+		cli_say("%s: cannot read %s: %s", option, strcmp(name, "-") == 0 ? "standard input" : name,
+			strerror(errno));
 		mem_free(data);
 		data = NULL;
 	}

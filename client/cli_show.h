@@ -1,25 +1,28 @@
-/* cli_show.h - answers as text for people and as JSON for programs. */
+/* cli_show.h - answers as text for people. */
 #ifndef CLAIM_CLI_SHOW_H
 #define CLAIM_CLI_SHOW_H
 
-#include <stdio.h>
-
 #include "cli.h"
+#include "cli_text.h"
 
-/* "812ms" "9.1s" "3m12s" "2h5m" "6d23h" "never" */
-struct duration_text {
-	char text[24];
-};
-struct duration_text show_duration(int64_t ms);
-/* Octets for a terminal: nothing of them can move the cursor or change a colour. */
-void show_text(FILE *out, struct slice text);
+/* The last answer of a connection; valid until the next call on it. */
+struct reply cli_reply(const claim_conn *conn);
 
-/* The last answer of the connection. key: NULL when the verb has none. */
-void show_line(const claim_conn *conn);                   /* WON fence=... lease=30s ... */
-void show_table(const claim_conn *conn, const char *key); /* a name and its value a line */
-void show_item_head(void);
-void show_item(const claim_conn *conn);                              /* one line of a list */
-void show_json(const claim_conn *conn, const char *key);             /* any answer, its body as "result" */
-void show_json_error(int code, const char *key, const char *detail); /* there was no answer */
+/* WON fence=... lease=30s ... */
+void show_line(FILE *out, bool colour, const struct reply *reply);
+/* One record: a name and its value a line. */
+void show_record(FILE *out, bool colour, const struct reply *reply, const char *key);
+/* What the daemon says of itself, and what the names mean. */
+void show_daemon(FILE *out, bool colour, const struct reply *reply);
+
+/* A table of records: they are kept until it is known how wide their columns are. */
+struct table;
+/* NULL: no memory. */
+struct table *table_new(void);
+/* One ITEM. False: no memory. */
+bool table_add(struct table *table, const struct reply *item);
+/* Prints what was added since, and forgets it; the first time with a head. */
+void table_flush(struct table *table, FILE *out, bool colour);
+void table_free(struct table *table);
 
 #endif

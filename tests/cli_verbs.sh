@@ -68,8 +68,8 @@ claims()
 	exits 'not as' 64 "$claim" resolve a
 	exits 'both results' 64 "$claim" complete a --fence 5 --result x --result-file /dev/null
 	exits 'a short token' 64 "$claim" claim x --token short
-	exits 'a refusal as JSON' 64 "$claim" --json claim x --token short
-	same 'has its code' 'ERR badopt' "$(field word) $(field code)"
+	exits 'a refusal as JSON' 64 "$claim" --json --namespace n claim "$(printf '%01024d' 0)"
+	same 'has its code' 'ERR toolong' "$(field word) $(field code)"
 	exits 'an empty result' 64 "$claim" complete a --fence 5 --result ''
 	exits 'too much' 64 "$claim" status a b
 }
@@ -127,7 +127,13 @@ the_daemon()
 	same 'status: JSON' STATUS "$(field word)"
 	exits 'ping' 0 "$claim" ping
 	exits 'stats' 0 "$claim" stats
-	holds 'stats: text' "$(cat "$dir/out")" '*claimd_*'
+	holds 'stats: a table' "$(cat "$dir/out")" '*claimd_store_up *1*'
+	same 'stats: without buckets' 0 "$(grep -c '_bucket\|#' "$dir/out")"
+	exits 'stats --prometheus' 0 "$claim" stats --prometheus
+	holds 'stats: as it comes' "$(cat "$dir/out")" '*# TYPE claimd_*_bucket{*le="+Inf"}*'
+	exits 'stats as JSON' 0 "$claim" --json stats
+	same 'stats: an array' 'array 1 +Inf' "$(jq -r '(.metrics|type) + " " + (.metrics[]|select(.name=="claimd_store_up")|.value|tostring) +
+		" " + ([.metrics[]|select(.name=="claimd_claim_duration_seconds_bucket")][-1].labels.le)' "$dir/out")"
 	exits 'sweep' 0 "$claim" sweep --dry-run
 	"$claim" claim short --lease 1ms --ttl 1ms >/dev/null
 	until_ok 'it ends' is_state short none
@@ -140,15 +146,111 @@ the_daemon()
 	same 'is there' 'done' "$("$claim" --namespace one --json status nsrun | jq -r .state)"
 	same 'and not here' none "$(state nsrun)"
 	exits 'a namespace with a colon' 64 "$claim" --namespace a:b status x
+	holds 'is told in our words' "$(cat "$dir/err")" '*--namespace "a:b" has a colon*'
 	exits 'output that cannot be written' 74 sh -c "'$claim' status >/dev/full"
 	exits 'a socket by option' 0 env CLAIMD_SOCKET=/none "$claim" --socket "$CLAIMD_SOCKET" ping
 	exits 'no daemon as JSON' 69 "$claim" --socket "$dir/none" --json status
 	same 'unreachable' 'ERR unreachable' "$(field word) $(field code)"
 }
 
+# What is said when the answer is no: what stands there, and a command that can be pasted.
+advice()
+{
+	odd="it's \$HOME"
+	exits 'claim' 0 "$claim" --json claim "$odd" --owner me
+	fence=$(field fence)
+	exits 'resolve a live one' 75 "$claim" resolve "$odd" --as 'done'
+	holds 'says who works on it' "$(head -n 1 "$dir/err")" 'claim: me works on it, for * so far; the lease ends in 14m5*'
+	sed -n 's/^  .*: claim/"$claim"/p' "$dir/err" >"$dir/paste"
+	same 'and what to do' "\"\$claim\" resolve --as done --force --fence $fence 'it'\\''s \$HOME'" "$(cat "$dir/paste")"
+	exits 'which can be pasted' 0 eval "$(cat "$dir/paste")"
+	same 'and does it' 'done' "$(state "$odd")"
+	exits 'resolve again' 0 "$claim" resolve "$odd" --as 'done'
+	exits 'resolve otherwise' 1 "$claim" resolve "$odd" --as failed
+	holds 'it is settled' "$(cat "$dir/err")" "*it is settled: done*--as failed --force --fence $fence 'it'*"
+	exits 'the wrong fence' 1 "$claim" resolve "$odd" --as failed --fence 7
+	holds 'which one it is' "$(cat "$dir/err")" "*is done and has fence $fence now*claim status 'it'*"
+	exits 'complete with the wrong fence' 1 "$claim" complete "$odd" --fence 7
+	holds 'not ours' "$(cat "$dir/err")" "*with fence 7 is not yours any more: the key is done now, with fence $fence*"
+	exits 'a claim that lapses' 0 "$claim" --namespace ns claim --lapse unknown --lease 1ms -- -u
+	until_ok 'nobody knows' lapsed
+	exits 'unknown' 79 "$claim" --namespace ns claim -- -u
+	holds 'how it is settled' "$(cat "$dir/err")" '*if it happened: claim --namespace ns resolve --as done --fence * -- -u*if it did not: *'
+	exits 'forget an unknown one' 79 "$claim" --namespace ns forget -- -u
+	holds 'how it is forgotten' "$(cat "$dir/err")" '*claim --namespace ns forget --force --fence * -- -u'
+	exits 'mismatch' 0 "$claim" claim mis --fp one
+	exits 'mismatch' 65 "$claim" claim mis --fp two
+	holds 'is explained' "$(cat "$dir/err")" '*another request: do not run*claim status mis'
+}
+
+lapsed()
+{
+	[ "$("$claim" --namespace ns --json status -- -u | jq -r .state)" = unknown ]
+}
+
+mistakes()
+{
+	exits 'a verb' 64 "$claim" staus
+	holds 'did you mean' "$(cat "$dir/err")" '*no verb "staus"; did you mean status?*see: claim help'
+	exits 'nothing near' 64 "$claim" xyzzy
+	same 'is not guessed' 0 "$(grep -c 'did you mean' "$dir/err")"
+	exits 'an option' 64 "$claim" ls --sate live
+	holds 'did you mean' "$(cat "$dir/err")" '*claim ls has no option --sate; did you mean --state?*see: claim help ls'
+	exits 'an option of the verb before it' 64 "$claim" --state live ls
+	holds 'where it stands' "$(cat "$dir/err")" '*--state comes behind the verb*'
+	exits 'help' 0 "$claim" help ls
+	same 'is that of --help' "$("$claim" ls --help | cksum)" "$(cksum <"$dir/out")"
+	exits 'help of none' 64 "$claim" help lss
+	holds 'did you mean' "$(cat "$dir/err")" '*did you mean ls?'
+	exits 'a duration' 64 "$claim" claim k --lease 30
+	holds 'in words' "$(cat "$dir/err")" '*--lease takes a duration with a unit, such as 30s*not "30"*'
+	exits 'a size' 64 "$claim" run --save-output=many k -- true
+	holds 'in words' "$(cat "$dir/err")" '*--save-output takes a number of octets*'
+	exits 'a word' 64 "$claim" resolve k --as doen
+	holds 'in words' "$(cat "$dir/err")" '*--as takes done|failed|free*'
+	exits 'a long lease' 64 "$claim" claim k --lease 366d
+	holds 'in words' "$(cat "$dir/err")" '*365d at most*'
+	exits 'a long owner' 64 "$claim" claim k --owner "$(printf '%0129d' 0)"
+	holds 'which option' "$(cat "$dir/err")" '*--owner has 129 octets*128*'
+	exits 'a file that is not there' 64 "$claim" run --fp "$dir/none" k -- true
+	holds 'which option' "$(cat "$dir/err")" "*--fp: cannot read $dir/none: No such file*"
+	same 'nothing was claimed' none "$(state k)"
+}
+
+waits()
+{
+	exits 'claim' 0 "$claim" --json claim w
+	fence=$(field fence)
+	exits 'a wait that ends' 75 "$claim" claim w --wait=50ms
+	"$claim" claim w --wait >"$dir/won" &
+	waiter=$!
+	until_ok 'it waits' waiting 1
+	exits 'release' 0 "$claim" release w --fence "$fence"
+	ends 'the waiter wins' 0 "$waiter"
+	holds 'says so' "$(cat "$dir/won")" 'WON *was=free'
+	"$claim" status w --wait=15s >"$dir/won" 2>&1 &
+	waiter=$!
+	until_ok 'it looks on' waiting 1
+	exits 'forget' 0 "$claim" forget w --force
+	ends 'and sees the end' 1 "$waiter"
+	exits 'status --wait of nothing' 64 "$claim" status --wait=1s
+	exits 'atleast' 0 "$claim" --json claim tick --atleast 1h
+	exits 'release' 0 "$claim" release tick --fence "$(field fence)"
+	exits 'is still taken' 75 "$claim" claim tick
+}
+
+# waiting N: so many calls wait.
+waiting()
+{
+	[ "$("$claim" --json status | jq .waiting)" = "$1" ]
+}
+
 for store in memory: "sqlite:$dir/db"; do
 	daemon_start "$store"
 	claims
+	advice
+	mistakes
+	waits
 	keys
 	lists
 	the_daemon
