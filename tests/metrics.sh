@@ -5,12 +5,13 @@
 # shellcheck source=tests/cli_lib.sh
 . "$(dirname "$0")/cli_lib.sh"
 source=$(cd "${srcdir:-.}" && pwd)
-faketime=$(command -v faketime)
+# Not the program faketime, which would be between us and the daemon.
+faketime=$(find /usr/lib* -name libfaketimeMT.so.1 2>/dev/null | head -n 1)
 
 # start COMMAND...: a daemon on a file, run by COMMAND; $at is where it answers HTTP.
 start()
 {
-	"$@" "$bin/claimd" --store "sqlite:$dir/db" --admin 127.0.0.1:0 >"$dir/claimd.log" 2>&1 &
+	"$@" "$bin/claimd" --store "sqlite:$dir/db" --admin 127.0.0.1:0 --request-timeout 1s --store-timeout 500ms >"$dir/claimd.log" 2>&1 &
 	daemon=$!
 	until_ok 'the daemon starts' "$claim" ping
 	at=$(sed -n 's/.* admin .* at=//p' "$dir/claimd.log")
@@ -55,10 +56,12 @@ fence_of()
 	ask "CLAIM $1" | sed -n 's/^WON .*fence=\([0-9]*\).*/\1/p'
 }
 
-for program in promtool curl socat faketime; do
+for program in promtool curl socat; do
 	command -v $program >/dev/null
 	same "$program is there" 0 $?
 done
+[ -n "$faketime" ]
+same 'libfaketime is there' 0 $?
 
 start env
 # ---- something of everything ----
@@ -124,7 +127,7 @@ until_ok 'and not again in the same minute' is_above claimd_counts_age_seconds 3
 daemon_kill
 # A minute later they are counted again. A sanitizer's runtime and faketime do not get on.
 if ! grep -q -e __asan_init -e __tsan_init "$bin/claimd"; then
-	start "$faketime" -f '+0 x60'
+	start env LD_PRELOAD="$faketime" FAKETIME='+0 x60'
 	until_ok 'records are counted at the start' is_value claimd_unresolved_records 1
 	same 'live at the start' 0 "$(value claimd_live_claims)"
 	ask 'CLAIM later lease=300d' >/dev/null
@@ -133,6 +136,18 @@ if ! grep -q -e __asan_init -e __tsan_init "$bin/claimd"; then
 	same 'the oldest has an age' 0 $?
 	daemon_kill
 fi
+
+# ---- a store that is gone ----
+start env CLAIMD_LEASE=2s
+k=$(fence_of kept)
+rm "$dir"/db*
+holds 'the settlement is not stored' "$(ask "COMPLETE kept fence=$k ttl=1ms")" 'ERR *'
+until_ok 'it is kept' is_value claimd_kept_settlements 1
+same 'the store is down' 0 "$(value claimd_store_up)"
+is_above 'claimd_store_errors_total{error_type="store"}' 0
+same 'and its errors are counted' 0 $?
+until_ok 'it is given up after lease and ttl' is_value claimd_kept_settlements_given_up_total 1
+daemon_kill
 
 # ---- the alert rules ----
 rules=$source/contrib/prometheus/claimd.rules.yml
