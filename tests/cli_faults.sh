@@ -4,26 +4,22 @@
 # shellcheck disable=SC2016 # the commands that are run expand their own variables
 # shellcheck source=tests/cli_lib.sh
 . "$(dirname "$0")/cli_lib.sh"
+# shellcheck source=tests/cli_peer.sh
+. "$(dirname "$0")/cli_peer.sh"
 
 won='say WON fence=77 lease_ms=30000 attempts=1 was=new'
 
-# peer NAME: a scripted daemon for what follows; its script comes from standard input.
-peer()
+# script NAME: a scripted daemon for what follows.
+script()
 {
 	name=$1
-	cat >"$dir/script"
-	rm -f "$CLAIMD_SOCKET" "$dir/ran"
-	"$bin/tests/fakepeer" "$CLAIMD_SOCKET" <"$dir/script" >"$dir/peer" 2>"$dir/peer.err" &
-	peer=$!
-	pids="$pids $peer"
-	until_ok 'the peer listens' test -S "$CLAIMD_SOCKET"
+	peer
 }
 
 # The peer saw what its script wants; and the command ran or not.
 check()
 {
-	ends "$name: what the daemon heard" 0 "$peer"
-	cat "$dir/peer.err"
+	peer_ok "$name"
 	same "$name: the command ran" "$1" "$(test -e "$dir/ran" && echo yes || echo no)"
 }
 
@@ -34,7 +30,7 @@ claim_run()
 
 no_win()
 {
-	peer 'a word never heard of' <<-END
+	script 'a word never heard of' <<-END
 		accept
 		hello
 		want CLAIM key *
@@ -43,7 +39,7 @@ no_win()
 	END
 	claim_run 69 "$claim" run key -- touch "$dir/ran"
 	check no
-	peer 'WON without a fence' <<-END
+	script 'WON without a fence' <<-END
 		accept
 		hello
 		want CLAIM key *
@@ -52,7 +48,7 @@ no_win()
 	END
 	claim_run 69 "$claim" run key -- touch "$dir/ran"
 	check no
-	peer 'WON as an event' <<-END
+	script 'WON as an event' <<-END
 		accept
 		hello
 		want CLAIM key *
@@ -63,7 +59,7 @@ no_win()
 	claim_run 75 "$claim" run key -- touch "$dir/ran"
 	check no
 	for word in OK 'STATUS state=done' 'ITEM key=key' 'STALE state=done'; do
-		peer "$word is no answer to CLAIM" <<-END
+		script "$word is no answer to CLAIM" <<-END
 			accept
 			hello
 			want CLAIM key *
@@ -72,7 +68,7 @@ no_win()
 		END
 		claim_run 69 "$claim" run key -- touch "$dir/ran"
 		check no
-		peer "$word by hand" <<-END
+		script "$word by hand" <<-END
 			accept
 			hello
 			want CLAIM key *
@@ -82,7 +78,7 @@ no_win()
 		claim_run 69 "$claim" claim key
 		check no
 	done
-	peer 'no daemon at all' <<-END
+	script 'no daemon at all' <<-END
 		accept
 		want HELLO *
 		say HTTP/1.1 400 Bad Request
@@ -91,7 +87,7 @@ no_win()
 	END
 	claim_run 69 "$claim" run key -- touch "$dir/ran"
 	check no
-	peer 'a refused namespace' <<-END
+	script 'a refused namespace' <<-END
 		accept
 		want HELLO * ns=other
 		say ERR denied retry=no msg=not%20yours
@@ -100,7 +96,7 @@ no_win()
 	claim_run 78 "$claim" --namespace other run key -- touch "$dir/ran"
 	check no
 	holds "$name: why" "$(cat "$dir/err")" '*not yours*'
-	peer 'the store is down' <<-END
+	script 'the store is down' <<-END
 		accept
 		hello
 		want CLAIM key *
@@ -114,7 +110,7 @@ no_win()
 # The same token on each repeat, and the win of the first copy counts.
 cut()
 {
-	peer 'cut before the answer' <<-END
+	script 'cut before the answer' <<-END
 		accept
 		hello
 		want CLAIM key *
@@ -144,7 +140,7 @@ cut()
 	check yes
 	same 'one token' 1 "$(grep -o 'token=[^ ]*' "$dir/peer" | sort -u | wc -l)"
 	same 'and it has 32 digits' 1 "$(grep -o 'token=[0-9a-f]*' "$dir/peer" | sort -u | grep -c '^token=.\{32\}$')"
-	peer 'busy at first' <<-END
+	script 'busy at first' <<-END
 		accept
 		hello
 		want CLAIM key *
@@ -163,7 +159,7 @@ cut()
 # After the effect nothing turns back: the status is that of the command, and it is said loudly.
 not_recorded()
 {
-	peer 'taken over while it ran' <<-END
+	script 'taken over while it ran' <<-END
 		accept
 		hello
 		want CLAIM key *
@@ -176,7 +172,7 @@ not_recorded()
 	check yes
 	holds "$name: loud" "$(cat "$dir/err")" '*SUCCEEDED, BUT THAT IS NOT RECORDED*taken over*'
 	holds "$name: the report" "$(cat "$dir/report")" 'RAN exit=0 * recorded=0 *'
-	peer 'the record refuses' <<-END
+	script 'the record refuses' <<-END
 		accept
 		hello
 		want CLAIM key *
@@ -190,7 +186,7 @@ not_recorded()
 	claim_run 0 "$claim" run key -- touch "$dir/ran"
 	check yes
 	holds "$name: loud" "$(cat "$dir/err")" '*NOT RECORDED (unreadable)*'
-	peer 'the result is not kept' <<-END
+	script 'the result is not kept' <<-END
 		accept
 		hello
 		want CLAIM key *
@@ -207,7 +203,7 @@ not_recorded()
 # Renewals: asked again after a refusal, refused for good by STALE, and a broken line is no confirmation.
 renewals()
 {
-	peer 'a renewal that is put off' <<-END
+	script 'a renewal that is put off' <<-END
 		accept
 		hello
 		want CLAIM key *
@@ -228,7 +224,7 @@ renewals()
 	rm -f "$dir/go"
 	claim_run 0 "$claim" run --lease 3s key -- sh -c 'touch "$1/ran"; while [ ! -e "$1/go" ]; do sleep 0.02; done' sh "$dir"
 	check yes
-	peer 'a renewal that is refused' <<-END
+	script 'a renewal that is refused' <<-END
 		accept
 		hello
 		want CLAIM key *
@@ -242,7 +238,7 @@ renewals()
 	claim_run 125 "$claim" run --lease 3s key -- sh -c 'touch "$1/ran"; exec sleep 100' sh "$dir"
 	check yes
 	holds "$name: said" "$(cat "$dir/err")" '*refused to renew*claimed with fence 78*'
-	peer 'a renewal that is never answered' <<-END
+	script 'a renewal that is never answered' <<-END
 		accept
 		hello
 		want CLAIM key *
@@ -272,7 +268,7 @@ once()
 # The plain verbs: what is not safe to ask twice is not.
 plain()
 {
-	peer 'forget is not repeated' <<-END
+	script 'forget is not repeated' <<-END
 		accept
 		hello
 		want FORGET key
@@ -281,7 +277,7 @@ plain()
 	claim_run 69 "$claim" forget key
 	check no
 	once
-	peer 'resolve is not repeated' <<-END
+	script 'resolve is not repeated' <<-END
 		accept
 		hello
 		want RESOLVE key as=free force
@@ -290,7 +286,7 @@ plain()
 	claim_run 69 "$claim" resolve key --as free --force
 	check no
 	once
-	peer 'a claim without a token is not repeated' <<-END
+	script 'a claim without a token is not repeated' <<-END
 		accept
 		hello
 		want CLAIM key owner=*
@@ -299,7 +295,7 @@ plain()
 	claim_run 69 "$claim" claim key
 	check no
 	once
-	peer 'with one it is' <<-END
+	script 'with one it is' <<-END
 		accept
 		hello
 		want CLAIM key token=0123456789abcdef owner=*
@@ -312,7 +308,7 @@ plain()
 	END
 	claim_run 0 "$claim" claim key --token 0123456789abcdef
 	check no
-	peer 'complete is repeated' <<-END
+	script 'complete is repeated' <<-END
 		accept
 		hello
 		want COMPLETE key fence=77 body=3
@@ -325,7 +321,7 @@ plain()
 	END
 	claim_run 0 sh -c "printf abc | '$claim' complete key --fence 77 --result-file -"
 	check no
-	peer 'a list that is cut' <<-END
+	script 'a list that is cut' <<-END
 		accept
 		hello
 		want LIST limit=1000
@@ -334,7 +330,7 @@ plain()
 	END
 	claim_run 69 "$claim" ls
 	check no
-	peer 'ping waits a second' <<-END
+	script 'ping waits a second' <<-END
 		accept
 		hello
 		want PING
@@ -342,7 +338,7 @@ plain()
 	END
 	claim_run 69 "$claim" ping
 	check no
-	peer 'an unknown word is no yes' <<-END
+	script 'an unknown word is no yes' <<-END
 		accept
 		hello
 		want CLAIM key *

@@ -1,26 +1,11 @@
 #!/bin/sh
-# cli_signals.sh - signals to `claim run` at each moment: before the daemon is there, before the win, while the command runs, while
-# it is settled; and what becomes of the processes that the command leaves behind.
+# cli_signals.sh - signals to `claim run` at each moment: before the daemon is there, before the win, while it waits for the key, while the
+# command is started, while it runs, while it is settled; and what becomes of the processes that the command leaves behind.
 # shellcheck disable=SC2016 # the commands that are run expand their own variables
 # shellcheck source=tests/cli_lib.sh
 . "$(dirname "$0")/cli_lib.sh"
-
-# peer: starts a scripted daemon; its script comes from standard input.
-peer()
-{
-	cat >"$dir/script"
-	rm -f "$CLAIMD_SOCKET"
-	"$bin/tests/fakepeer" "$CLAIMD_SOCKET" <"$dir/script" >"$dir/peer" 2>"$dir/peer.err" &
-	peer=$!
-	pids="$pids $peer"
-	until_ok 'the peer listens' test -S "$CLAIMD_SOCKET"
-}
-
-peer_ok()
-{
-	ends "$1: the daemon heard what it should" 0 "$peer"
-	cat "$dir/peer.err"
-}
+# shellcheck source=tests/cli_peer.sh
+. "$(dirname "$0")/cli_peer.sh"
 
 # start COMMAND...: in the background, as $run. `env` takes care that a script's background jobs do not ignore INT and QUIT.
 start()
@@ -89,27 +74,100 @@ before_no_win()
 	peer_ok 'TERM and no answer'
 }
 
-# USR1 is no stop: the command gets it once it is there, as if it had been there.
-usr1_before_the_win()
+# USR1 and USR2 are no stop: the command gets them once it is there, as if it had been there.
+kept_before_the_win()
 {
-	rm -f "$dir/asked" "$dir/go"
-	peer <<-END
-		accept
-		hello
-		want CLAIM key *
-		touch $dir/asked
-		wait $dir/go
-		say WON fence=77 lease_ms=30000 attempts=1 was=new
-		want RELEASE key fence=77 token=*
-		say OK state=free fence=78
-		eof
-	END
-	start "$claim" run key -- sleep 100
-	until_ok 'it asks' test -e "$dir/asked"
-	kill -USR1 "$run"
-	touch "$dir/go"
-	ends 'USR1 before the win' 138 "$run"
-	peer_ok 'USR1 before the win'
+	for signal in USR1:138 USR2:140; do
+		peer <<-END
+			accept
+			hello
+			want CLAIM key *
+			touch $dir/asked
+			wait $dir/go
+			say WON fence=77 lease_ms=30000 attempts=1 was=new
+			want RELEASE key fence=77 token=*
+			say OK state=free fence=78
+			eof
+		END
+		start "$claim" run key -- sleep 100
+		until_ok 'it asks' test -e "$dir/asked"
+		kill -"${signal%:*}" "$run"
+		touch "$dir/go"
+		ends "${signal%:*} before the win" "${signal#*:}" "$run"
+		peer_ok "${signal%:*} before the win"
+	done
+}
+
+# Others hold the key: a stop leaves the queue by closing the connection, and does not wait for an answer.
+while_waiting()
+{
+	for signal in TERM:143 INT:130 HUP:129 QUIT:131; do
+		peer <<-END
+			accept
+			hello
+			want CLAIM key * wait=*
+			touch $dir/asked
+			eof
+		END
+		start "$claim" run --wait --report "$dir/report" key -- touch "$dir/ran"
+		until_ok 'it waits' test -e "$dir/asked"
+		kill -"${signal%:*}" "$run"
+		ends "${signal%:*} while it waits" "${signal#*:}" "$run"
+		same 'nothing ran' no "$(test -e "$dir/ran" && echo yes || echo no)"
+		same 'the report' "STOPPED exit=${signal#*:}" "$(cat "$dir/report")"
+		peer_ok "${signal%:*} while it waits"
+	done
+}
+
+# It is won, and not started yet: what is left of the lease is asked for after a wait.
+while_confirming()
+{
+	for signal in TERM:143 INT:130 HUP:129 QUIT:131 USR1:138 USR2:140; do
+		confirmed='say OK state=claimed fence=77 left_ms=30000'
+		case $signal in USR*) answer=$confirmed ;; *) answer= ;; esac
+		peer <<-END
+			accept
+			hello
+			want CLAIM key * wait=*
+			say WON fence=77 lease_ms=30000 attempts=1 was=new
+			want RENEW key fence=77 token=* lease=30000ms
+			touch $dir/asked
+			wait $dir/go
+			$answer
+			$([ "$answer" ] || printf 'accept\nhello')
+			want RELEASE key fence=77 token=*
+			say OK state=free fence=78
+			eof
+		END
+		start "$claim" run --wait key -- sh -c 'touch "$1/ran"; exec sleep 100' sh "$dir"
+		until_ok 'it asks what is left' test -e "$dir/asked"
+		kill -"${signal%:*}" "$run"
+		touch "$dir/go"
+		ends "${signal%:*} before the start" "${signal#*:}" "$run"
+		[ "$answer" ] || same 'nothing ran' no "$(test -e "$dir/ran" && echo yes || echo no)"
+		peer_ok "${signal%:*} before the start"
+	done
+}
+
+# The process is there and waits at its gate: strace lets the signal come just then.
+while_starting()
+{
+	for signal in TERM:143 INT:130 HUP:129 QUIT:131 USR1:138 USR2:140; do
+		peer <<-END
+			accept
+			hello
+			want CLAIM key *
+			say WON fence=77 lease_ms=30000 attempts=1 was=new
+			want RELEASE key fence=77 token=*
+			say OK state=free fence=78
+			eof
+		END
+		exits "${signal%:*} at the gate" "${signal#*:}" env ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" \
+			"$bin/tests/pty" --signals strace -qq -o /dev/null -e trace=setpgid -e inject=setpgid:signal="${signal%:*}":when=1 \
+			"$claim" run key -- sh -c 'touch "$1/ran"; exec sleep 100' sh "$dir"
+		case $signal in USR*) ;; *) same 'nothing ran' no "$(test -e "$dir/ran" && echo yes || echo no)" ;; esac
+		peer_ok "${signal%:*} at the gate"
+	done
 }
 
 # A signal that the caller ignores is no stop.
@@ -139,25 +197,48 @@ nohup_before_the_win()
 	rm -f "$dir/ran"
 }
 
-# The effect has happened and the daemon does not answer: a stop shortens the wait, and the status is that of the command.
+# The effect has happened and the daemon does not answer: a stop shortens the wait, and the status is that of the command. USR1 and USR2 are
+# nobody's any more.
 while_settling()
 {
-	rm -f "$dir/asked"
-	peer <<-END
-		accept
-		hello
-		want CLAIM key *
-		say WON fence=77 lease_ms=30000 attempts=1 was=new
-		want COMPLETE key fence=77 token=* body=19
-		touch $dir/asked
-		eof
-	END
-	start "$claim" run key -- true
-	until_ok 'it settles' test -e "$dir/asked"
-	kill -TERM "$run"
-	ends 'TERM while it settles' 0 "$run"
-	holds 'it is said loudly' "$(cat "$dir/err")" '*NOT RECORDED*'
-	peer_ok 'TERM while it settles'
+	for signal in TERM INT HUP QUIT; do
+		peer <<-END
+			accept
+			hello
+			want CLAIM key *
+			say WON fence=77 lease_ms=30000 attempts=1 was=new
+			want COMPLETE key fence=77 token=* body=19
+			touch $dir/asked
+			eof
+		END
+		start "$claim" run key -- true
+		until_ok 'it settles' test -e "$dir/asked"
+		kill -"$signal" "$run"
+		ends "$signal while it settles" 0 "$run"
+		holds 'it is said loudly' "$(cat "$dir/err")" '*NOT RECORDED*do not run it again; record it: claim complete --fence 77 key*'
+		same 'and nothing worse is offered' 0 "$(grep -c failed "$dir/err")"
+		peer_ok "$signal while it settles"
+	done
+	for signal in USR1 USR2; do
+		peer <<-END
+			accept
+			hello
+			want CLAIM key *
+			say WON fence=77 lease_ms=30000 attempts=1 was=new
+			want COMPLETE key fence=77 token=* body=19
+			touch $dir/asked
+			wait $dir/go
+			say OK state=done fence=77 ttl_ms=1000
+			eof
+		END
+		start "$claim" run key -- true
+		until_ok 'it settles' test -e "$dir/asked"
+		kill -"$signal" "$run"
+		touch "$dir/go"
+		ends "$signal while it settles" 0 "$run"
+		same 'it was recorded' '' "$(cat "$dir/err")"
+		peer_ok "$signal while it settles"
+	done
 }
 
 # Each signal reaches the command and what it started.
@@ -233,7 +314,10 @@ wrapper_dies()
 before_the_daemon
 before_the_win
 before_no_win
-usr1_before_the_win
+kept_before_the_win
+while_waiting
+while_confirming
+while_starting
 nohup_before_the_win
 while_settling
 rm -f "$CLAIMD_SOCKET"

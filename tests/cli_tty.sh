@@ -68,6 +68,42 @@ typed '^C ends the script' 130 bash -c '"$1" run int3 -- sh -c "echo go; exec sl
 END
 same 'which does not go on' 0 "$(grep -c survived "$dir/out")"
 
+# What comes from outside goes to the command here as well.
+for signal in TERM INT HUP QUIT USR1 USR2; do
+	typed "$signal in a terminal" 7 "$claim" run "tty-$signal" -- sh -c '
+		trap "echo got it; exit 7" "$1"; kill -"$1" $PPID; while :; do sleep 0.02; done' sh "$signal" <<-END
+		expect got it
+		end
+	END
+	same 'gives the key back' free "$(state "tty-$signal")"
+done
+
+# While it waits for the key the terminal is its own: ^C ends it, ^Z stops it, and it is served when it goes on.
+fence=$("$claim" --json claim busy --lease 1h | sed 's/.*"fence":\([0-9]*\).*/\1/')
+waits='while ! "$1" status | grep -q "^waiting *1$"; do sleep 0.02; done; echo it wai""ts'
+typed '^C while it waits' 130 sh -c "($waits) & exec \"\$1\" run --wait busy -- echo ran" sh "$claim" <<-END
+	expect it waits
+	key C
+	end
+END
+same 'nothing ran' 0 "$(grep -c '^ran' "$dir/out")"
+until_ok 'it has left' sh -c '"$0" status | grep -q "^waiting *0$"' "$claim"
+typed '^Z while it waits' 0 bash --norc --noprofile -i <<-END
+	expect ready>
+	send set -- $claim; ($waits) & $claim run --wait busy -- echo served it''self
+	expect it waits
+	key Z
+	expect Stopped
+	expect ready>
+	send $claim release busy --fence $fence; fg
+	expect run --wait busy
+	expect served itself
+	expect ready>
+	send exit 0
+	end
+END
+same 'and it was done' 'done' "$(state busy)"
+
 # A shell with job control: stop, continue in the foreground, in the background. The command is one process: a shell that is stopped in the
 # middle of a vfork cannot stop.
 typed 'job control' 0 bash --norc --noprofile -i <<-END

@@ -282,8 +282,8 @@ EXTRA_DIST += tests/cli_lib.sh tests/cli_exit.sh tests/cli_signals.sh tests/cli_
 	tests/cli_tty.sh tests/cli_verbs.sh tests/manual.sh
 
 # What the options of `claim run` promise.
-TESTS += tests/cli_choices.sh
-EXTRA_DIST += tests/cli_choices.sh
+TESTS += tests/cli_choices.sh tests/cli_drop.sh tests/cli_reconcile.sh tests/cli_unguarded.sh
+EXTRA_DIST += tests/cli_peer.sh tests/cli_choices.sh tests/cli_drop.sh tests/cli_reconcile.sh tests/cli_unguarded.sh
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_kept

@@ -1,0 +1,20 @@
+#!/bin/sh
+# cli_peer.sh - a scripted daemon for tests of the command. Sourced behind cli_lib.sh, not run.
+
+# peer: starts tests/fakepeer; its script comes from standard input.
+peer()
+{
+	cat >"$dir/script"
+	rm -f "$CLAIMD_SOCKET" "$dir/ran" "$dir/asked" "$dir/go"
+	"$bin/tests/fakepeer" "$CLAIMD_SOCKET" <"$dir/script" >"$dir/peer" 2>"$dir/peer.err" &
+	peer=$!
+	pids="$pids $peer"
+	until_ok 'the peer listens' test -S "$CLAIMD_SOCKET"
+}
+
+# peer_ok NAME: it saw what its script wants, to the end.
+peer_ok()
+{
+	ends "$1: what the daemon heard" 0 "$peer"
+	cat "$dir/peer.err"
+}
