@@ -110,7 +110,7 @@ families()
 	sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' | sort
 }
 families <"$dir/plain" >"$dir/families"
-"$claim" stats | families >"$dir/stats"
+"$claim" stats --prometheus | families >"$dir/stats"
 exits 'STATS' 0 diff "$dir/families" "$dir/stats"
 curl -sf --max-time 20 --unix-socket "$CLAIMD_SOCKET" http://claimd/metrics | families >"$dir/control"
 exits 'the control socket' 0 diff "$dir/families" "$dir/control"
