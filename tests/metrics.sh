@@ -11,7 +11,7 @@ faketime=$(find /usr/lib* -name libfaketimeMT.so.1 2>/dev/null | head -n 1)
 # start COMMAND...: a daemon on a file, run by COMMAND; $at is where it answers HTTP.
 start()
 {
-	"$@" "$bin/claimd" --store "sqlite:$dir/db" --admin 127.0.0.1:0 --request-timeout 1s --store-timeout 500ms >"$dir/claimd.log" 2>&1 &
+	"$@" "$bin/claimd" --store "sqlite:$dir/db" --admin 127.0.0.1:0 >"$dir/claimd.log" 2>&1 &
 	daemon=$!
 	until_ok 'the daemon starts' "$claim" ping
 	at=$(sed -n 's/.* admin .* at=//p' "$dir/claimd.log")
@@ -127,7 +127,7 @@ until_ok 'and not again in the same minute' is_above claimd_counts_age_seconds 3
 daemon_kill
 # A minute later they are counted again. A sanitizer's runtime and faketime do not get on.
 if ! grep -q -e __asan_init -e __tsan_init "$bin/claimd"; then
-	start env LD_PRELOAD="$faketime" FAKETIME='+0 x60'
+	start env LD_PRELOAD="$faketime" FAKETIME='+0 x60' CLAIMD_REQUEST_TIMEOUT=1h CLAIMD_STORE_TIMEOUT=30m
 	until_ok 'records are counted at the start' is_value claimd_unresolved_records 1
 	same 'live at the start' 0 "$(value claimd_live_claims)"
 	ask 'CLAIM later lease=300d' >/dev/null
@@ -138,7 +138,7 @@ if ! grep -q -e __asan_init -e __tsan_init "$bin/claimd"; then
 fi
 
 # ---- a store that is gone ----
-start env CLAIMD_LEASE=2s
+start env CLAIMD_LEASE=5s
 k=$(fence_of kept)
 rm "$dir"/db*
 holds 'the settlement is not stored' "$(ask "COMPLETE kept fence=$k ttl=1ms")" 'ERR *'
