@@ -1,6 +1,6 @@
 #!/bin/sh
 # cli_exit.sh - the table of exit codes of `claim run` and `claim lock`, row by row, on both stores.
-# shellcheck disable=SC2016 # the commands that are run expand their own variables
+# shellcheck disable=SC2016,SC2317 # the commands that are run expand their own variables; functions are called by until_ok
 # shellcheck source=tests/cli_lib.sh
 . "$(dirname "$0")/cli_lib.sh"
 
@@ -48,6 +48,12 @@ outcomes()
 	same 'its own word counts' 'done' "$(state late)"
 }
 
+# waiters N: so many wait.
+waiters()
+{
+	"$claim" --json status | grep -q "\"waiting\":$1[,}]"
+}
+
 # Waiting for a key that somebody holds.
 waits()
 {
@@ -56,7 +62,7 @@ waits()
 	"$claim" lock busy --wait -- echo locked >"$dir/waited" 2>&1 &
 	waiter=$!
 	pids="$pids $waiter"
-	until_ok 'it waits' sh -c '"$0" status | grep -q "^waiting *1$"' "$claim"
+	until_ok 'it waits' waiters 1
 	"$claim" release busy --fence "$fence" >/dev/null
 	wait "$waiter"
 	same 'a wait that is rewarded' '0 locked' "$? $(cat "$dir/waited")"
@@ -70,11 +76,11 @@ waits()
 	"$claim" run stopped --wait -- touch "$dir/ran" 2>/dev/null &
 	waiter=$!
 	pids="$pids $waiter"
-	until_ok 'it waits to be stopped' sh -c '"$0" status | grep -q "^waiting *1$"' "$claim"
+	until_ok 'it waits to be stopped' waiters 1
 	kill -TERM "$waiter"
 	wait "$waiter"
 	same 'a stop while it waits' 143 $?
-	until_ok 'who was stopped leaves the queue' sh -c '"$0" status | grep -q "^waiting *0$"' "$claim"
+	until_ok 'who was stopped leaves the queue' waiters 0
 	same 'none of them ran' no "$([ -e "$dir/ran" ] && echo yes || echo no)"
 }
 
@@ -134,7 +140,7 @@ usage()
 	exits 'two keys' 64 "$claim" run a b -- true
 	exits 'no verb' 64 "$claim"
 	exits 'unknown verb' 64 "$claim" frobnicate
-	exits 'unknown option' 64 "$claim" run --atleast key -- true
+	exits 'unknown option' 64 "$claim" run --frobnicate key -- true
 	exits 'doubled option' 64 "$claim" run --lease 1s --lease 2s key -- true
 	exits 'empty option' 64 "$claim" run --owner '' key -- true
 	exits 'no unit' 64 "$claim" run --lease 30 key -- true
@@ -173,7 +179,8 @@ for store in memory: "sqlite:$dir/db"; do
 done
 exits 'no daemon' 69 "$claim" run key -- touch "$dir/ran"
 same 'it did not run' no "$(test -e "$dir/ran" && echo yes || echo no)"
-holds 'what to do' "$(cat "$dir/err")" '*Start it*'
+holds 'what to do' "$(cat "$dir/err")" '*start claimd*'
+exits 'no daemon, and a wait for the key' 69 "$claim" run --wait key -- touch "$dir/ran"
 exits 'no daemon, plain verb' 69 "$claim" claim key
 exits 'no daemon, not disabled' 0 env CLAIMD_DISABLED=1 "$claim" run key -- true
 finish

@@ -1,5 +1,6 @@
 #!/bin/sh
 # cli_peer.sh - a scripted daemon for tests of the command. Sourced behind cli_lib.sh, not run.
+# shellcheck disable=SC2154 # cli_lib.sh has the variables
 
 # peer: starts tests/fakepeer; its script comes from standard input.
 peer()

@@ -80,14 +80,14 @@ done
 
 # While it waits for the key the terminal is its own: ^C ends it, ^Z stops it, and it is served when it goes on.
 fence=$("$claim" --json claim busy --lease 1h | sed 's/.*"fence":\([0-9]*\).*/\1/')
-waits='while ! "$1" status | grep -q "^waiting *1$"; do sleep 0.02; done; echo it wai""ts'
+waits='while ! "$1" --json status | grep -q "\"waiting\":1[,}]"; do sleep 0.02; done; echo it wai""ts'
 typed '^C while it waits' 130 sh -c "($waits) & exec \"\$1\" run --wait busy -- echo ran" sh "$claim" <<-END
 	expect it waits
 	key C
 	end
 END
 same 'nothing ran' 0 "$(grep -c '^ran' "$dir/out")"
-until_ok 'it has left' sh -c '"$0" status | grep -q "^waiting *0$"' "$claim"
+until_ok 'it has left' sh -c '"$0" --json status | grep -q "\"waiting\":0[,}]"' "$claim"
 typed '^Z while it waits' 0 bash --norc --noprofile -i <<-END
 	expect ready>
 	send set -- $claim; ($waits) & $claim run --wait busy -- echo served it''self
