@@ -11,4 +11,4 @@ libproto_la_SOURCES = \
 dist_doc_DATA += proto/PROTOCOL.txt
 vectorsdir = $(docdir)/vectors
 dist_vectors_DATA = proto/vectors/README proto/vectors/values.txt proto/vectors/framing.txt proto/vectors/requests.txt \
-	proto/vectors/limits.txt proto/vectors/replies.txt
+	proto/vectors/limits.txt proto/vectors/replies.txt proto/vectors/keys.txt
