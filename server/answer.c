@@ -47,6 +47,14 @@ static void say_won(struct writer *w, const struct op *op)
 	reply_bytes(w, "was", was_name(op->verdict.was));
 }
 
+static void say_unguarded(struct writer *w, const struct op *op)
+{
+	reply_begin(w, WORD_WON);
+	reply_number(w, "fence", 0);
+	reply_ms(w, "lease_ms", op->ask.lease / 1000);
+	reply_number(w, "guarded", 0);
+}
+
 static void say_held(struct writer *w, const struct call *call)
 {
 	const struct op *op = &call->op;
@@ -210,7 +218,9 @@ void answer_head(struct writer *w, const struct call *call, struct slice *body)
 	const struct op *op = &call->op;
 
 	*body = SLICE_ABSENT;
-	if (op->result == OP_REFUSED || op->result == OP_UNCERTAIN) {
+	if (call->unguarded) {
+		say_unguarded(w, op);
+	} else if (op->result == OP_REFUSED || op->result == OP_UNCERTAIN) {
 		say_failure(w, call);
 	} else if (op->kind == OP_SWEEP) {
 		reply_begin(w, WORD_OK);

@@ -6,7 +6,6 @@
 #include "call.h"
 
 #include <string.h>
-#include <sys/socket.h>
 
 #include "../proto/mem.h"
 #include "clock.h"
@@ -29,11 +28,9 @@ bool session_take_namespace(struct session *session, struct slice ns)
 	return true;
 }
 
-struct session *session_new(int fd, const char *ns)
+struct session *session_new(int fd, const char *ns, const struct access *access)
 {
 	struct session *session = mem_zero(sizeof *session);
-	struct ucred peer;
-	socklen_t len = sizeof peer;
 
 	if (session == NULL)
 		return NULL;
@@ -42,12 +39,17 @@ struct session *session_new(int fd, const char *ns)
 		return NULL;
 	}
 	session->fresh = true;
-	session->pid = session->uid = -1;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0) {
-		session->pid = peer.pid;
-		session->uid = (int64_t)peer.uid;
-	}
+	session->admitted = access_admit(access, fd, &session->pid, &session->uid);
 	return session;
+}
+
+bool session_may_use(const struct session *session, const struct access *access)
+{
+	struct slice ns = session->ns;
+
+	if (ns.data != NULL)
+		ns.len--; /* the colon */
+	return access_namespace(access, session->uid, ns);
 }
 
 void session_free(struct session *session)
@@ -80,6 +82,16 @@ void call_refuse(struct call *call, enum err code, const char *why)
 	writer_init(&w, head, sizeof head);
 	answer_error(&w, call->tag, code, why);
 	turn_answer(&call->turn, writer_done(&w), SLICE_ABSENT);
+}
+
+int64_t option_number(const struct request *req, enum option option, int64_t fallback)
+{
+	return request_has(req, option) ? req->value[option].number : fallback;
+}
+
+struct slice option_text(const struct request *req, enum option option)
+{
+	return request_has(req, option) ? req->value[option].text : SLICE_ABSENT;
 }
 
 struct slice call_copy(char **at, struct slice text)

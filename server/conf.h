@@ -35,8 +35,8 @@ struct conf {
 	char *socket;
 	unsigned socket_mode;
 	char *socket_group;
-	char *admin; /* see address.h */
-	bool run_unguarded;
+	char *admin;                                                /* see address.h */
+	char *allow_uid, *allow_gid, *operator_uid, *namespace_uid; /* see access.h */
 	char *store; /* may hold a password: never print it but through conf_redact */
 	char *namespace;
 	enum log_format log_format;
@@ -51,7 +51,8 @@ struct conf {
 	int64_t store_timeout_ms;
 	int64_t drain_timeout_ms;
 	bool store_result;
-	int ready_fd; /* -1: none */
+	bool run_unguarded; /* on_store_down */
+	int ready_fd;       /* -1: none */
 
 	char *file;  /* the configuration file, NULL: none; owned */
 	char **envp; /* as given to conf_load, for the warnings */

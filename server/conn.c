@@ -150,6 +150,11 @@ void conn_finish(struct conn *conn)
 	dirty_mark(conn);
 }
 
+void conn_listens(struct conn *conn)
+{
+	conn->listening = true;
+}
+
 void conn_write_last(struct conn *conn, struct slice text)
 {
 	if (out_append(conn, text.data, text.len))
@@ -171,7 +176,7 @@ static bool peer_gone(const struct conn *conn)
 void conn_set_drop_gone(struct conn_set *set)
 {
 	for (struct conn *conn = set->first; conn != NULL; conn = conn->next) {
-		if (!conn->closing && conn->turns > 0 && peer_gone(conn))
+		if (!conn->closing && (conn->turns > 0 || conn->listening) && peer_gone(conn))
 			conn_close(conn);
 	}
 }
@@ -195,7 +200,7 @@ static bool conn_flush(struct conn *conn)
 		take_kept(conn);
 	if (conn->closing)
 		return false;
-	if ((conn->finishing || conn->eof) && all_written(conn))
+	if ((conn->finishing || (conn->eof && !conn->listening)) && all_written(conn))
 		conn_close(conn);
 	else if (!held_back(conn))
 		read_on(conn);

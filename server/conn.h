@@ -87,6 +87,14 @@ void turn_expect(struct turn *turn, size_t octets);
  * afterwards: `ended` may be called from inside. Without memory the connection closes. */
 void turn_answer(struct turn *turn, struct slice head, struct slice body);
 
+/* A whole line that nobody asked for goes out between two answers. False: the client does not read what it is sent; nothing
+ * was taken. Never ends the connection from inside. */
+bool conn_tell(struct conn *conn, struct slice line);
+/* The same for what must be told: without memory for it the connection ends soon. */
+void conn_must_tell(struct conn *conn, struct slice line);
+/* The client listens: it stays connected when it has only closed its writing half. */
+void conn_listens(struct conn *conn);
+
 /* From inside handler->request: `line` begins an HTTP request. Reads on to the empty line, then calls handler->http. */
 void conn_await_header(struct conn *conn, struct slice line);
 /* Closes when everything that was asked has been answered and written (QUIT, HTTP). Reads no more. */

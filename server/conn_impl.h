@@ -29,6 +29,7 @@ struct conn {
 	bool reading;       /* libuv is asked to read */
 	bool eof;           /* nothing more will come */
 	bool finishing;     /* nothing more is read or taken */
+	bool listening;     /* its end of input is no end */
 
 	/* out */
 	char *out;

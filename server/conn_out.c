@@ -161,6 +161,27 @@ static bool hold(struct turn *turn, struct slice head, struct slice body)
 	return true;
 }
 
+bool conn_tell(struct conn *conn, struct slice line)
+{
+	/* Half of what stops the reading, so that events alone never do. */
+	if (conn->closing || conn->out_len + conn->held_octets > conn->set->limits.max_unread / 2)
+		return false;
+	if (!out_append(conn, line.data, line.len))
+		return false;
+	dirty_mark(conn);
+	return true;
+}
+
+void conn_must_tell(struct conn *conn, struct slice line)
+{
+	if (conn->closing)
+		return;
+	if (out_append(conn, line.data, line.len))
+		dirty_mark(conn);
+	else
+		conn_finish(conn);
+}
+
 void turn_open(struct turn *turn, struct conn *conn, bool ordered)
 {
 	*turn = (struct turn){.conn = conn, .ordered = ordered};

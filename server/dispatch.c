@@ -2,7 +2,7 @@
  * dispatch.c - requests in, ops out; answered ops in, replies out. See dispatch.h and call.h.
  *
  *     on_request -> request_parse -> a verb without store: answered at once
- *                                 -> else op_fill_* -> engine_submit -> ... -> dispatch_answer -> turn_answer
+ *                                 -> else fill_record or fill_scan -> engine_submit -> ... -> dispatch_answer -> turn_answer
  *     on_ended    <- the connection: the client heard the answer, or surely did not: then a fresh win is undone
  */
 #include "config.h"
@@ -10,240 +10,14 @@
 #include "dispatch.h"
 
 #include <string.h>
-#include <sys/random.h>
 
 #include "../proto/mem.h"
 #include "admin_http.h"
 #include "clock.h"
-#include "help.h"
 
-#define TOKEN_OCTETS 16
-#define LIST_DEFAULT 100
-#define LIST_MAX 1000
 #define ITEM_OCTETS 256 /* of an item on a page, guessed */
-#define SWEEP_DEFAULT 1000
-#define US_PER_MS 1000
-
-/* ---- requests that need no store ---- */
-
-static void do_hello(struct call *call, const struct request *req, struct session *session)
-{
-	const struct conf *conf = call->dispatch->conf;
-	char head[1024];
-	struct writer w;
-
-	if (request_has(req, OPT_NS)) {
-		if (session->ns_settled || conf->namespace != NULL) {
-			call_refuse(call, ERR_DENIED,
-				    "the namespace is settled: by the daemon, an earlier HELLO or a verb with a key; "
-				    "use a new connection");
-			return;
-		}
-		if (!session_take_namespace(session, req->value[OPT_NS].text)) {
-			call_refuse(call, ERR_BUSY, NO_MEMORY);
-			return;
-		}
-	}
-	session->ns_settled = true;
-	writer_init(&w, head, sizeof head);
-	reply_begin(&w, WORD_OK);
-	reply_number(&w, "proto", PROTO_VERSION);
-	reply_bytes(&w, "server", SLICE_OF("claimd/" PACKAGE_VERSION));
-	reply_bytes(&w, "caps", SLICE_OF("wait"));
-	reply_number(&w, "max_line", PROTO_MAX_LINE);
-	reply_number(&w, "max_body", (int64_t)conf->max_body);
-	reply_number(&w, "max_key", PROTO_MAX_KEY);
-	reply_number(&w, "max_owner", (int64_t)option_info(OPT_OWNER)->limit);
-	reply_number(&w, "max_fp", (int64_t)option_info(OPT_FP)->limit);
-	reply_number(&w, "max_token", (int64_t)option_info(OPT_TOKEN)->limit);
-	reply_number(&w, "max_tag", (int64_t)option_info(OPT_TAG)->limit);
-	reply_end(&w, call->tag, SLICE_ABSENT);
-	turn_answer(&call->turn, writer_done(&w), SLICE_ABSENT);
-}
-
-static void do_ok(struct call *call, struct slice body)
-{
-	char head[256];
-	struct writer w;
-
-	writer_init(&w, head, sizeof head);
-	reply_begin(&w, WORD_OK);
-	reply_end(&w, call->tag, body);
-	if (body.data == NULL) {
-		turn_answer(&call->turn, writer_done(&w), SLICE_ABSENT);
-		return;
-	}
-	/* The body ends with its LF: it is the last octet of what the caller gives. */
-	body.len++;
-	turn_answer(&call->turn, writer_done(&w), body);
-}
-
-/* Text with one octet of room behind it becomes a body with its LF. */
-static void do_text(struct call *call, char *text, size_t len)
-{
-	text[len] = '\n';
-	do_ok(call, (struct slice){text, len});
-}
-
-static void do_help(struct call *call, const struct request *req)
-{
-	char text[HELP_MAX + 1];
-	struct writer w;
-
-	writer_init(&w, text, HELP_MAX);
-	help_write(&w, req->key.data == NULL ? VERB__COUNT : verb_find(req->key));
-	do_text(call, text, w.len);
-}
-
-static void do_stats(struct call *call)
-{
-	struct dispatch *dispatch = call->dispatch;
-	struct stats_view view;
-	char *text = mem_alloc(STATS_MAX_TEXT + 1);
-
-	if (text == NULL) {
-		call_refuse(call, ERR_BUSY, NO_MEMORY);
-		return;
-	}
-	dispatch->look(dispatch->arg, &view);
-	do_text(call, text, stats_format(dispatch->stats, &view, text, STATS_MAX_TEXT));
-	mem_free(text);
-}
-
-static void do_daemon_status(struct call *call, const struct session *session)
-{
-	struct dispatch *dispatch = call->dispatch;
-	char head[2048];
-	struct writer w;
-
-	writer_init(&w, head, sizeof head);
-	reply_begin(&w, WORD_STATUS);
-	dispatch->say_status(dispatch->arg, session->ns, &w);
-	reply_end(&w, call->tag, SLICE_ABSENT);
-	turn_answer(&call->turn, writer_done(&w), SLICE_ABSENT);
-}
 
 /* ---- requests that become an op ---- */
-
-static enum ask_verb ask_of(enum verb verb)
-{
-	static const enum ask_verb table[VERB__COUNT] = {
-	    [VERB_CLAIM] = ASK_CLAIM,   [VERB_RENEW] = ASK_RENEW,     [VERB_COMPLETE] = ASK_COMPLETE,
-	    [VERB_FAIL] = ASK_FAIL,     [VERB_RELEASE] = ASK_RELEASE, [VERB_DOUBT] = ASK_DOUBT,
-	    [VERB_CHECK] = ASK_CHECK,   [VERB_STATUS] = ASK_STATUS,   [VERB_RESOLVE] = ASK_RESOLVE,
-	    [VERB_FORGET] = ASK_FORGET,
-	};
-
-	return table[verb];
-}
-
-static int64_t us_of(int64_t ms)
-{
-	return ms == PROTO_NEVER || ms > TIME_NEVER / US_PER_MS ? TIME_NEVER : ms * US_PER_MS;
-}
-
-/* An option's number, or what it is when it is not given. */
-static int64_t number_of(const struct request *req, enum option option, int64_t fallback)
-{
-	return request_has(req, option) ? req->value[option].number : fallback;
-}
-
-static struct slice text_of(const struct request *req, enum option option)
-{
-	return request_has(req, option) ? req->value[option].text : SLICE_ABSENT;
-}
-
-/* A token for a call that brings none: nobody can repeat it, but the holder's verbs are checked against it. */
-static struct slice make_token(struct dispatch *dispatch, char **at)
-{
-	struct slice token;
-
-	if (dispatch->random_left < TOKEN_OCTETS) {
-		if (getrandom(dispatch->random, sizeof dispatch->random, 0) != (ssize_t)sizeof dispatch->random)
-			return SLICE_ABSENT;
-		dispatch->random_left = sizeof dispatch->random;
-	}
-	dispatch->random_left -= TOKEN_OCTETS;
-	token = (struct slice){(const char *)dispatch->random + dispatch->random_left, TOKEN_OCTETS};
-	return call_copy(at, token);
-}
-
-static void fill_claim(struct call *call, const struct request *req, char **at)
-{
-	const struct conf *conf = call->dispatch->conf;
-	struct ask *ask = &call->op.ask;
-
-	ask->lease = us_of(number_of(req, OPT_LEASE, conf->lease_ms));
-	ask->ttl = us_of(number_of(req, OPT_TTL, conf->ttl_ms));
-	ask->atleast = us_of(number_of(req, OPT_ATLEAST, 0));
-	ask->lapse =
-	    number_of(req, OPT_LAPSE, CHOICE_LAPSE_RECLAIM) == CHOICE_LAPSE_UNKNOWN ? LAPSE_UNKNOWN : LAPSE_RECLAIM;
-	ask->fp = call_copy(at, text_of(req, OPT_FP));
-	ask->owner = call_copy(at, text_of(req, OPT_OWNER));
-	call->own_token = request_has(req, OPT_TOKEN);
-	ask->token = call->own_token ? call_copy(at, text_of(req, OPT_TOKEN)) : make_token(call->dispatch, at);
-}
-
-static enum state as_of(const struct request *req)
-{
-	switch (number_of(req, OPT_AS, CHOICE_AS_DONE)) {
-	case CHOICE_AS_FAILED:
-		return STATE_FAILED;
-	case CHOICE_AS_FREE:
-		return STATE_FREE;
-	default:
-		return STATE_DONE;
-	}
-}
-
-/* COMPLETE, FAIL, RESOLVE: the outcome to record, from result= or the body. A result that is too large never costs the
- * holder the settlement; a person can give a shorter one, so then it is false. */
-static bool fill_result(struct call *call, const struct request *req, bool oversize, char **at)
-{
-	const struct conf *conf = call->dispatch->conf;
-	struct slice result = req->body.data != NULL ? req->body : text_of(req, OPT_RESULT);
-
-	oversize |= result.len > conf->max_body;
-	if (oversize && call->verb == VERB_RESOLVE)
-		return false;
-	call->dropped = oversize || (result.data != NULL && !conf->store_result);
-	if (!call->dropped)
-		call->op.ask.result = call_copy(at, result);
-	return true;
-}
-
-static void fill_settlement(struct call *call, const struct request *req, char **at)
-{
-	struct ask *ask = &call->op.ask;
-
-	ask->fence = number_of(req, OPT_FENCE, 0);
-	ask->token = call_copy(at, text_of(req, OPT_TOKEN));
-	ask->ttl = us_of(number_of(req, OPT_TTL, 0));
-	ask->lease = us_of(number_of(req, OPT_LEASE, 0));
-	ask->as = as_of(req);
-	ask->force = number_of(req, OPT_FORCE, 0) != 0;
-	call->reason = call_copy(at, text_of(req, OPT_REASON));
-	call->want_result = number_of(req, OPT_RESULT, 0) != 0;
-}
-
-static void fill_scan(struct call *call, const struct request *req, const struct session *session, char **at)
-{
-	struct scan *scan = &call->op.scan;
-	int64_t fallback = call->verb == VERB_SWEEP ? SWEEP_DEFAULT : LIST_DEFAULT;
-	int64_t limit;
-
-	call->ns_len = session->ns.len;
-	scan->state = (int)number_of(req, OPT_STATE, -1);
-	if (scan->state == CHOICE_STATE_UNKNOWN)
-		fallback = LIST_MAX;
-	limit = number_of(req, OPT_LIMIT, fallback);
-	scan->limit = limit > LIST_MAX ? LIST_MAX : (size_t)limit;
-	scan->prefix = call_key(at, session, text_of(req, OPT_PREFIX));
-	scan->owner = call_copy(at, text_of(req, OPT_OWNER));
-	scan->cursor = call_copy(at, text_of(req, OPT_CURSOR));
-	scan->older = us_of(number_of(req, OPT_OLDER, 0));
-	scan->dry = number_of(req, OPT_DRY, 0) != 0;
-}
 
 static void submit(struct call *call)
 {
@@ -256,64 +30,77 @@ static void submit(struct call *call)
 	}
 }
 
-static void do_record(struct call *call, const struct request *req, struct session *session, bool oversize)
+/* fence=0 is what a claim has that ran unguarded: there is no record of it. */
+static bool is_unguarded(const struct request *req)
 {
-	char *at = call->text + call->tag.len;
-
-	session->ns_settled = true;
-	op_init(&call->op, OP_RECORD, call_key(&at, session, req->key));
-	call->ns_len = session->ns.len;
-	if (call->op.key.len > PROTO_MAX_KEY) {
-		call_refuse(call, ERR_TOOLONG, "the key with its namespace is above 1024 octets");
-		return;
-	}
-	call->op.ask.verb = ask_of(call->verb);
-	call->op.wait_ms = number_of(req, OPT_WAIT, 0);
-	if (call->verb == VERB_CLAIM)
-		fill_claim(call, req, &at);
-	else
-		fill_settlement(call, req, &at);
-	if (call->verb == VERB_CLAIM && call->op.ask.token.data == NULL) {
-		call_refuse(call, ERR_INTERNAL, "the kernel gave no random octets");
-		return;
-	}
-	if (verb_info(call->verb)->body && !fill_result(call, req, oversize, &at)) {
-		call_refuse(call, ERR_TOOBIG, "the result is above max_body; the record was not changed");
-		return;
-	}
-	submit(call);
+	return request_has(req, OPT_FENCE) && req->value[OPT_FENCE].number == 0;
 }
 
-static void do_scan(struct call *call, const struct request *req, const struct session *session)
+static void do_record(struct call *call, const struct request *req, bool oversize)
 {
-	char *at = call->text + call->tag.len;
+	if (is_unguarded(req) && call->dispatch->conf->run_unguarded)
+		plain_unguarded(call);
+	else if (is_unguarded(req))
+		call_refuse(call, ERR_BADOPT, "fence=0 is no claim: use the fence that WON gave");
+	else if (fill_record(call, req, oversize))
+		submit(call);
+}
 
-	op_init(&call->op, call->verb == VERB_LIST ? OP_LIST : OP_SWEEP, SLICE_ABSENT);
-	fill_scan(call, req, session, &at);
+static void do_scan(struct call *call, const struct request *req)
+{
+	if (!fill_scan(call, req))
+		return;
 	/* Else a client that asks for many pages and reads none would have them all kept for it. */
 	if (call->verb == VERB_LIST)
 		turn_expect(&call->turn, call->op.scan.limit * ITEM_OCTETS);
 	submit(call);
 }
 
+/* ---- who may what ---- */
+
+static bool is_operators(const struct request *req)
+{
+	if (req->verb == VERB_RESOLVE) /* with the exact fence it does no more than COMPLETE could */
+		return option_number(req, OPT_FORCE, 0) != 0 || !request_has(req, OPT_FENCE);
+	return req->verb == VERB_FORGET || req->verb == VERB_SWEEP || req->verb == VERB_SHUTDOWN;
+}
+
+static bool sees_records(const struct request *req)
+{
+	return req->key.data != NULL ? req->verb != VERB_HELP
+				     : req->verb == VERB_LIST || req->verb == VERB_SWEEP || req->verb == VERB_WATCH;
+}
+
+/* Why this client may not ask for that; NULL: it may. */
+static const char *forbidden(const struct call *call, const struct request *req)
+{
+	const struct access *access = call->dispatch->access;
+	const struct session *session = conn_session(call->turn.conn);
+
+	if (is_operators(req) && !access_operator(access, session->uid))
+		return "this is for operators: the daemon's own user, root, or whom operator_uid names";
+	if (sees_records(req) && !session_may_use(session, access))
+		return session->ns.data == NULL ? "without a namespace only operators may: say HELLO ns=NAME first"
+						: "the namespace is for other users";
+	return NULL;
+}
+
 /* ---- the handler ---- */
 
-static void perform(struct call *call, const struct request *req, struct conn *conn, bool oversize)
+static void perform(struct call *call, const struct request *req, bool oversize)
 {
-	struct session *session = conn_session(conn);
-
 	switch (req->verb) {
 	case VERB_HELLO:
-		do_hello(call, req, session);
+		plain_hello(call, req);
 		break;
 	case VERB_PING:
-		do_ok(call, SLICE_ABSENT);
+		plain_ok(call);
 		break;
 	case VERB_STATUS:
 		if (req->key.data == NULL)
-			do_daemon_status(call, session);
+			plain_status(call);
 		else
-			do_record(call, req, session, false);
+			do_record(call, req, false);
 		break;
 	case VERB_CLAIM:
 	case VERB_RENEW:
@@ -324,26 +111,29 @@ static void perform(struct call *call, const struct request *req, struct conn *c
 	case VERB_CHECK:
 	case VERB_RESOLVE:
 	case VERB_FORGET:
-		do_record(call, req, session, oversize);
+		do_record(call, req, oversize);
 		break;
 	case VERB_LIST:
 	case VERB_SWEEP:
-		do_scan(call, req, session);
+		do_scan(call, req);
 		break;
 	case VERB_WATCH:
+		plain_watch(call, req);
+		break;
 	case VERB_KEY:
-	case VERB_SHUTDOWN:
-		call_refuse(call, ERR_INTERNAL, "being written");
+		plain_key(call, req, oversize);
 		break;
 	case VERB_STATS:
-		do_stats(call);
+		plain_stats(call);
 		break;
 	case VERB_HELP:
-		do_help(call, req);
+		plain_help(call, req);
+		break;
+	case VERB_SHUTDOWN:
+		plain_shutdown(call, req);
 		break;
 	case VERB_QUIT:
-		do_ok(call, SLICE_ABSENT);
-		conn_finish(conn);
+		plain_quit(call);
 		break;
 	case VERB__COUNT:
 		call_refuse(call, ERR_INTERNAL, "a verb that nobody handles");
@@ -357,13 +147,18 @@ static void on_request(void *arg, struct conn *conn, struct slice line, struct s
 	struct session *session = conn_session(conn);
 	struct request req;
 	struct errbuf err;
+	const char *why;
 	struct call *call;
 	enum err code;
 
+	session->conn = conn;
 	if (session->fresh) {
 		session->fresh = false;
 		if (admin_http_is(line)) {
-			conn_await_header(conn, line);
+			if (session->admitted)
+				conn_await_header(conn, line);
+			else
+				conn_close(conn);
 			return;
 		}
 	}
@@ -372,13 +167,18 @@ static void on_request(void *arg, struct conn *conn, struct slice line, struct s
 	call = call_new(dispatch, conn, &req, line.len + body.len + session->ns.len + TOKEN_OCTETS);
 	if (call == NULL)
 		return;
-	if (code != ERR_NONE) {
+	if (!session->admitted) {
+		account_denied(call, "this user may not use this daemon: see allow_uid and allow_gid");
+		conn_finish(conn);
+	} else if (code != ERR_NONE) {
 		dispatch->stats->parse_refusals++;
 		call_refuse(call, code, err.text);
 	} else if (dispatch->stopping) {
 		call_refuse(call, ERR_DRAINING, "the daemon is leaving; nothing was done");
+	} else if ((why = forbidden(call, &req)) != NULL) {
+		account_denied(call, why);
 	} else {
-		perform(call, &req, conn, oversize);
+		perform(call, &req, oversize);
 	}
 }
 
@@ -454,9 +254,12 @@ static void on_gone(void *arg, struct turn *turn)
 static void on_closed(void *arg, void *session)
 {
 	struct dispatch *dispatch = arg;
+	struct session *ended = session;
 
 	dispatch->stats->connections--;
-	session_free(session);
+	watch_end(&dispatch->watchers, &ended->watcher);
+	engine_part(dispatch->engine, &ended->holder, clock_mono_ms());
+	session_free(ended);
 }
 
 void dispatch_handler(struct dispatch *dispatch, struct conn_handler *handler)
@@ -508,6 +311,15 @@ static void answer_with_body(struct call *call, struct slice head, struct slice 
 	mem_free(text);
 }
 
+/* The store surely did not take this CLAIM, and the owner of the daemon prefers the work done twice to not done. */
+static bool runs_unguarded(const struct call *call)
+{
+	const struct op *op = &call->op;
+
+	return call->dispatch->conf->run_unguarded && op->kind == OP_RECORD && op->ask.verb == ASK_CLAIM &&
+	       op->result == OP_REFUSED && op->err == ERR_STORE && !op->unreadable && !op->doubted;
+}
+
 static void answer_record(struct call *call)
 {
 	char head[ANSWER_HEAD];
@@ -532,6 +344,7 @@ void dispatch_answer(void *arg, struct op *op)
 	call->granted = answered_well && op->kind == OP_RECORD && op->ask.verb == ASK_CLAIM && !call->own_token &&
 			op->verdict.word == WORD_WON && op->verdict.was != WAS_OWN;
 	call->turn.watched = call->granted;
+	call->unguarded = runs_unguarded(call);
 	account_answer(call);
 	if (op->late || call->turn.conn == NULL) {
 		/* Its client was told ERR timeout, or is gone. A late answer on a turn that still stands is freed with the turn. */
@@ -546,6 +359,25 @@ void dispatch_answer(void *arg, struct op *op)
 		answer_scan(call);
 	else
 		answer_record(call);
+}
+
+/* ---- what happens besides ---- */
+
+void dispatch_changed(void *arg, const struct op *op)
+{
+	struct dispatch *dispatch = arg;
+
+	watch_tell(&dispatch->watchers, op);
+}
+
+void dispatch_told(void *arg, struct holder *holder, const struct notice *notice)
+{
+	struct dispatch *dispatch = arg;
+	struct session *session = (struct session *)(void *)((char *)holder - offsetof(struct session, holder));
+
+	account_notice(dispatch, notice);
+	if (notice->wanted)
+		notice_tell(session->conn, session->ns.len, notice);
 }
 
 bool dispatch_init(struct dispatch *dispatch)

@@ -1,8 +1,8 @@
 /*
  * dispatch.h - between connections and the engine: a request becomes an op, an answered op becomes a reply.
  *
- * It implements conn's handler and the engine's hooks for answers. Requests that need no store (HELLO, PING, HELP, STATS, QUIT,
- * STATUS without a key) are answered at once, in their turn.
+ * It implements conn's handler and the engine's hooks for answers. Requests that need no store are answered at
+ * once, in their turn.
  */
 #ifndef CLAIMD_SERVER_DISPATCH_H
 #define CLAIMD_SERVER_DISPATCH_H
@@ -23,12 +23,17 @@ struct dispatch {
 	struct stats *stats;
 	struct grants *grants;
 	struct log *log;
+	const struct access *access;
 	/* The fields of STATUS without a key, behind its first word, for a client of that namespace (with its colon). */
 	void (*say_status)(void *arg, struct slice ns, struct writer *w);
 	/* What /metrics, /readyz and STATS show now. */
 	void (*look)(void *arg, struct stats_view *view);
+	/* A client asks the daemon to leave. */
+	void (*shutdown)(void *arg);
 	void *arg;
 
+	struct watchers watchers;
+	struct refusals refusals;
 	bool stopping;                         /* everything is refused with ERR draining */
 	struct call *reserve;                  /* for refusing when there is no memory */
 	unsigned char random[DISPATCH_RANDOM]; /* octets for tokens, taken from the end */
@@ -44,5 +49,7 @@ void dispatch_handler(struct dispatch *dispatch, struct conn_handler *handler);
 /* The engine's hooks: arg must be the dispatch. */
 void dispatch_late(void *arg, struct op *op);
 void dispatch_answer(void *arg, struct op *op);
+void dispatch_changed(void *arg, const struct op *op);
+void dispatch_told(void *arg, struct holder *holder, const struct notice *notice);
 
 #endif

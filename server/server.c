@@ -31,7 +31,7 @@ static void on_op_done(void *arg, struct op *op)
 
 static void on_key_changed(void *arg, struct slice key)
 {
-	(void)arg; /* nobody waits for a key in this version */
+	(void)arg; /* no store of this version has notifications */
 	(void)key;
 }
 
@@ -77,6 +77,28 @@ static void on_answer(void *arg, struct op *op)
 	op_release(op);
 }
 
+static void on_changed(void *arg, const struct op *op)
+{
+	struct server *server = arg;
+
+	dispatch_changed(&server->dispatch, op);
+}
+
+static void on_told(void *arg, struct holder *holder, const struct notice *notice)
+{
+	struct server *server = arg;
+
+	dispatch_told(&server->dispatch, holder, notice);
+}
+
+static void on_shutdown(void *arg)
+{
+	struct server *server = arg;
+
+	if (server->phase == PHASE_SERVING)
+		server_stop_asked(server);
+}
+
 /* ---- the loop ---- */
 
 static void on_deadline(uv_timer_t *timer)
@@ -91,8 +113,6 @@ static void arm_deadlines(struct server *server)
 {
 	int64_t now_ms, next_ms;
 
-	if (engine_pending(server->engine) == 0)
-		return;
 	now_ms = clock_mono_ms();
 	next_ms = engine_tick(server->engine, now_ms);
 	if (next_ms >= server->armed_ms)
@@ -130,6 +150,8 @@ static void on_beat(uv_timer_t *timer)
 	if (server->notify.watchdog_ms > 0)
 		sdnotify_send(&server->notify, "WATCHDOG=1");
 	conn_set_drop_gone(&server->conns);
+	admin_expire(&server->admin, now_ms);
+	watch_remind(&server->dispatch.watchers);
 	if (server->counted_ms == 0 || now_ms - server->counted_ms >= COUNT_EVERY_MS)
 		start_counting(server);
 }
@@ -143,7 +165,7 @@ static void on_signal(uv_signal_t *handle, int number)
 static void on_accepted(void *arg, int fd)
 {
 	struct server *server = arg;
-	struct session *session = session_new(fd, server->conf->namespace);
+	struct session *session = session_new(fd, server->conf->namespace, &server->access);
 
 	if (session == NULL) {
 		close(fd);
@@ -192,9 +214,17 @@ static bool start_loop(struct server *server, struct errbuf *err)
 	return true;
 }
 
+static bool start_access(struct server *server, struct errbuf *err)
+{
+	const struct conf *conf = server->conf;
+	struct access_settings settings = {conf->allow_uid, conf->allow_gid, conf->operator_uid, conf->namespace_uid};
+
+	return access_init(&server->access, &settings, (int64_t)geteuid(), err);
+}
+
 static bool start_engine(struct server *server, struct errbuf *err)
 {
-	struct engine_hooks hooks = {to_store, on_late, on_answer, server};
+	struct engine_hooks hooks = {to_store, on_late, on_answer, on_changed, on_told, server};
 	struct engine_limits limits = {server->conf->request_timeout_ms, server->conf->lease_ms, server->conf->ttl_ms};
 	struct hash_seed seed;
 
@@ -206,8 +236,10 @@ static bool start_engine(struct server *server, struct errbuf *err)
 	server->dispatch.stats = &server->stats;
 	server->dispatch.grants = &server->grants;
 	server->dispatch.log = &server->log;
+	server->dispatch.access = &server->access;
 	server->dispatch.say_status = server_say_status;
 	server->dispatch.look = server_look;
+	server->dispatch.shutdown = on_shutdown;
 	server->dispatch.arg = server;
 	dispatch_handler(&server->dispatch, &server->conns.handler);
 	server->conns.loop = &server->loop;
@@ -241,6 +273,23 @@ static bool start_listener(struct server *server, char **envp, struct errbuf *er
 	if (fd != SDNOTIFY_NO_FD)
 		return listener_adopt(&server->listener, &server->loop, fd, err);
 	return listener_open(&server->listener, &server->loop, &options, err);
+}
+
+static bool start_admin(struct server *server, struct errbuf *err)
+{
+	const struct conf *conf = server->conf;
+	struct listener_options at = {conf->admin, conf->socket_mode, conf->socket_group};
+	struct admin_source source = {&server->stats, server_look, server};
+
+	if (conf->admin == NULL)
+		return true;
+	if (!admin_open(&server->admin, &server->loop, &at, &source, err)) {
+		err_prefix(err, "admin");
+		return false;
+	}
+	log_event(&server->log, LOG_LEVEL_INFO, "admin", "probes and metrics are answered over HTTP",
+		  (struct log_field[]){log_text("at", server->admin.shown), log_end()});
+	return true;
 }
 
 static void tell_ready(struct server *server)
@@ -284,6 +333,7 @@ static void release(struct server *server)
 	dispatch_release(&server->dispatch);
 	conn_set_release(&server->conns);
 	grants_release(&server->grants);
+	access_release(&server->access);
 }
 
 int server_run(struct server *server, const struct conf *conf, char **envp)
@@ -307,9 +357,11 @@ int server_run(struct server *server, const struct conf *conf, char **envp)
 	}
 	/* The store before the socket: who sees the socket finds a daemon that can answer. A start that fails ends the process,
 	 * which frees what there is. */
-	if (!start_engine(server, &err) || !start_store(server, &err) || !start_listener(server, envp, &err))
+	if (!start_access(server, &err) || !start_engine(server, &err) || !start_store(server, &err) ||
+	    !start_listener(server, envp, &err))
 		return could_not_start(server, &err);
-	if (!start_loop(server, &err)) {
+	if (!start_admin(server, &err) || !start_loop(server, &err)) {
+		admin_close(&server->admin);
 		listener_close(&server->listener);
 		return could_not_start(server, &err);
 	}

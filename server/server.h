@@ -9,6 +9,7 @@
 
 #include <uv.h>
 
+#include "admin.h"
 #include "dispatch.h"
 #include "listener.h"
 #include "sdnotify.h"
@@ -27,9 +28,11 @@ struct server {
 	struct stats stats;
 	struct grants grants;
 	struct engine *engine;
+	struct access access;
 	struct dispatch dispatch;
 	struct conn_set conns;
 	struct listener listener;
+	struct admin admin;
 	struct store *store; /* NULL once it is closed */
 	struct sdnotify notify;
 

@@ -23,6 +23,7 @@ static void on_store_closed(void *arg)
 	struct server *server = arg;
 
 	server->store = NULL;
+	admin_close(&server->admin); /* last, so that it is seen to leave */
 	uv_prepare_stop(&server->prepare);
 	uv_close((uv_handle_t *)&server->prepare, NULL);
 	uv_close((uv_handle_t *)&server->deadlines, NULL);
@@ -47,7 +48,8 @@ static void look_whether_needed(struct server *server)
 {
 	int64_t now_ms = clock_mono_ms();
 
-	if (server->conns.count > 0 || grants_live(&server->grants, now_ms) > 0 ||
+	/* Who only watches would never leave. */
+	if (server->conns.count > server->dispatch.watchers.count || grants_live(&server->grants, now_ms) > 0 ||
 	    engine_kept(server->engine)->count > 0)
 		server->quiet_ms = 0;
 	else if (server->quiet_ms == 0)
@@ -95,10 +97,11 @@ void server_stop_asked(struct server *server)
 {
 	switch (server->phase) {
 	case PHASE_SERVING:
-		log_event(&server->log, LOG_LEVEL_INFO, "draining",
-			  "a stop was asked for; it goes on until nobody needs it",
-			  (struct log_field[]){log_int("connections", (int64_t)server->conns.count),
-					       log_int("drain_timeout_ms", server->conf->drain_timeout_ms), log_end()});
+		log_event(
+		    &server->log, LOG_LEVEL_INFO, "draining", "a stop was asked for; it goes on until nobody needs it",
+		    (struct log_field[]){log_int("connections", (int64_t)server->conns.count),
+					 log_int("live_claims", (int64_t)grants_live(&server->grants, clock_mono_ms())),
+					 log_int("drain_timeout_ms", server->conf->drain_timeout_ms), log_end()});
 		enter(server, PHASE_DRAINING);
 		sdnotify_send(&server->notify, "STOPPING=1");
 		uv_timer_start(&server->drain, on_look, 0, LOOK_MS);

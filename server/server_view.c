@@ -1,6 +1,8 @@
 /* server_view.c - what the daemon shows of itself: STATUS without a key, and the numbers behind the metrics. */
 #include "config.h"
 
+#include <string.h>
+
 #include "clock.h"
 #include "server.h"
 
@@ -71,6 +73,7 @@ void server_look(void *arg, struct stats_view *view)
 	    .log_dropped = server->log.dropped,
 	    .waiters = engine_waiting(server->engine),
 	    .kept_settlements = engine_kept(server->engine)->count,
+	    .kept_given_up = engine_kept(server->engine)->dropped,
 	    .counts_age_ms = server->counted_ms != 0 ? now_ms - server->counted_ms : -1,
 	    .live_claims = server->counts.live,
 	    .unresolved_records = server->counts.unknown,
@@ -83,5 +86,6 @@ void server_look(void *arg, struct stats_view *view)
 	view->store_lost = store->lost;
 	view->store_refused = store->refused;
 	view->store_uncertain = store->uncertain;
+	memcpy(view->store_errors, store->errors, sizeof view->store_errors);
 	view->in_flight = store->in_flight;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "access.h"
 #include "address.h"
 
 #define MAX_BODY (INT64_C(16) << 20)
@@ -265,6 +266,21 @@ static bool parse_fd(enum conf_id id, const char *text, struct conf *conf, struc
 	return true;
 }
 
+static bool parse_access(enum conf_id id, char *text, struct conf *conf, struct errbuf *err)
+{
+	struct access_settings alone = {
+	    .allow_uid = id == CONF_ID_allow_uid || id == CONF_ID_operator_uid ? text : NULL,
+	    .allow_gid = id == CONF_ID_allow_gid ? text : NULL,
+	    .namespace_uid = id == CONF_ID_namespace_uid ? text : NULL,
+	};
+	struct access access;
+
+	if (!access_init(&access, &alone, 0, err))
+		return false;
+	access_release(&access);
+	return parse_string(id, text, conf);
+}
+
 /* Which of `names` (ends with NULL) it is; -1 and *err: none. */
 static int parse_choice(const char *const *names, const char *text, struct errbuf *err)
 {
@@ -289,11 +305,13 @@ static bool parse_named(enum conf_id id, const char *text, struct conf *conf, st
 	static const char *const level[] = {"debug", "info", "warn", "error", NULL};
 	static const char *const keys[] = {"hash", "full", "none", NULL};
 	static const char *const answer[] = {"no", "yes", NULL};
+	static const char *const store_down[] = {"refuse", "run-unguarded", NULL};
 	enum setting_kind kind = settings[id].kind;
 	const char *const *names = kind == SETTING_LOG_FORMAT  ? format
 				   : kind == SETTING_LOG_LEVEL ? level
 				   : kind == SETTING_LOG_KEYS  ? keys
-							       : answer;
+				   : kind == SETTING_BOOL      ? answer
+							       : store_down;
 	int at = parse_choice(names, text, err);
 
 	if (at < 0)
@@ -322,6 +340,8 @@ bool setting_parse(enum conf_id id, char *text, struct conf *conf, struct errbuf
 		return parse_mode(id, text, conf, err);
 	case SETTING_TEXT:
 		return parse_string(id, text, conf);
+	case SETTING_ACCESS:
+		return parse_access(id, text, conf, err);
 	case SETTING_ADDRESS:
 		return parse_address(id, text, conf, err);
 	case SETTING_URL:
@@ -332,6 +352,7 @@ bool setting_parse(enum conf_id id, char *text, struct conf *conf, struct errbuf
 	case SETTING_LOG_LEVEL:
 	case SETTING_LOG_KEYS:
 	case SETTING_BOOL:
+	case SETTING_STORE_DOWN:
 		return parse_named(id, text, conf, err);
 	case SETTING_TTL:
 	case SETTING_TIME:

@@ -13,17 +13,19 @@ enum setting_kind {
 	SETTING_MODE,    /* unsigned: octal, at most 0777 */
 	SETTING_TEXT,    /* char * */
 	SETTING_ADDRESS, /* char *: as address.h says */
+	SETTING_ACCESS,  /* char *: as access.h says */
 	SETTING_URL, /* char *: may hold a password, so it has a twin <name>_file that names a file with the value */
 	SETTING_NAMESPACE,  /* char *: no colon, at most 255 octets */
 	SETTING_LOG_FORMAT, /* its enum, by name; so the next two */
 	SETTING_LOG_LEVEL,
 	SETTING_LOG_KEYS,
-	SETTING_TTL,   /* int64_t ms: from 1ms, or PROTO_NEVER */
-	SETTING_TIME,  /* int64_t ms: 1ms .. 365d */
-	SETTING_BODY,  /* size_t octets: 1 .. 16M; with k or M */
-	SETTING_COUNT, /* size_t: 1 .. 1000000 */
-	SETTING_BOOL,  /* bool: yes or no */
-	SETTING_FD     /* int: from 3; -1 when not set */
+	SETTING_TTL,        /* int64_t ms: from 1ms, or PROTO_NEVER */
+	SETTING_TIME,       /* int64_t ms: 1ms .. 365d */
+	SETTING_BODY,       /* size_t octets: 1 .. 16M; with k or M */
+	SETTING_COUNT,      /* size_t: 1 .. 1000000 */
+	SETTING_BOOL,       /* bool: yes or no */
+	SETTING_STORE_DOWN, /* bool: refuse or run-unguarded */
+	SETTING_FD          /* int: from 3; -1 when not set */
 };
 
 struct setting {

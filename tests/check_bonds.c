@@ -649,7 +649,7 @@ int main(void)
 	tcase_add_test(tests, a_hold_may_come_after_notify);
 	tcase_add_test(tests, what_drop_did_is_told_to_another_that_listens);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_ENV);
+	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
 	return failed != 0;

@@ -28,7 +28,9 @@ static struct log quiet;
 static struct conf conf;
 static struct op *waiting[WAITING];
 static int waiting_count;
-static bool stalled; /* the store answers nothing */
+static struct access access_;
+static struct session *last; /* of the connection that was opened last */
+static bool stalled;         /* the store answers nothing */
 static struct record stored;
 static char stored_text[4][256];
 
@@ -107,7 +109,8 @@ static void look(void *arg, struct stats_view *view)
 
 static void setup(void)
 {
-	struct engine_hooks hooks = {to_store, dispatch_late, dispatch_answer, &dispatch};
+	struct engine_hooks hooks = {to_store,         dispatch_late, dispatch_answer,
+				     dispatch_changed, dispatch_told, &dispatch};
 	struct hash_seed seed = {1, 2};
 
 	signal(SIGPIPE, SIG_IGN);
@@ -126,6 +129,9 @@ static void setup(void)
 	dispatch.stats = &stats;
 	dispatch.grants = &grants;
 	dispatch.log = &quiet;
+	dispatch.access = &access_;
+	access_ = (struct access){.own_uid = (int64_t)getuid()};
+	last = NULL;
 	dispatch.say_status = say_status;
 	dispatch.look = look;
 	ck_assert(dispatch_init(&dispatch));
@@ -162,10 +168,11 @@ static int open_pair(void)
 	int fd[2];
 
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd), 0);
-	session = session_new(fd[0], NULL);
+	session = session_new(fd[0], NULL, &access_);
 	if (session == NULL) {
 		close(fd[0]);
 	} else if (conn_open(&set, fd[0], session)) {
+		last = session;
 		stats.connections++;
 		return fd[1];
 	} else {
@@ -470,6 +477,97 @@ START_TEST(without_any_memory_the_connection_closes)
 }
 END_TEST
 
+/* ---- who may what ---- */
+
+START_TEST(operators_verbs_are_for_operators)
+{
+	static const struct {
+		const char *line, *others; /* what who is none is told */
+	} row[] = {
+	    {"RESOLVE k as=done\n", "ERR denied"},
+	    {"RESOLVE k as=done fence=1 force\n", "ERR denied"},
+	    {"RESOLVE k as=done fence=1\n", "NOTFOUND"},
+	    {"FORGET k\n", "ERR denied"},
+	    {"SWEEP\n", "ERR denied"},
+	    {"SWEEP dry\n", "ERR denied"},
+	    {"SHUTDOWN\n", "ERR denied"},
+	    {"CLAIM k\n", "WON"},
+	    {"LIST\n", "END"},
+	    {"HELP FORGET\n", "OK"},
+	};
+	int fd = open_pair();
+
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+		last->uid = access_.own_uid + 1;
+		expect(fd, row[i].line, row[i].others);
+	}
+	ck_assert_uint_eq(stats.denied, 6);
+	last->uid = access_.own_uid;
+	expect(fd, "FORGET k force\n", "ERR busy");
+	close(fd);
+}
+END_TEST
+
+START_TEST(who_may_not_enter_is_told_and_left)
+{
+	int fd = open_pair();
+
+	last->admitted = false;
+	expect(fd, "PING tag=a\n", "ERR denied retry=no");
+	ck_assert_uint_eq(set.count, 0);
+	close(fd);
+	fd = open_pair();
+	last->admitted = false;
+	expect(fd, "GET /metrics HTTP/1.1\r\n\r\n", "");
+	ck_assert_uint_eq(set.count, 0);
+	close(fd);
+}
+END_TEST
+
+START_TEST(a_namespace_may_be_tied_to_users)
+{
+	struct access_settings settings = {.namespace_uid = "billing:77,78 shop:79"};
+	struct errbuf err;
+	int fd = open_pair();
+
+	ck_assert_msg(access_init(&access_, &settings, (int64_t)getuid(), &err), "%s", err.text);
+	last->uid = 79;
+	expect(fd, "CLAIM k\n", "ERR denied retry=no msg=without");
+	expect(fd, "LIST\n", "ERR denied");
+	expect(fd, "WATCH\n", "ERR denied");
+	expect(fd, "STATUS\n", "STATUS");
+	expect(fd, "HELLO ns=billing\n", "ERR denied");
+	expect(fd, "HELLO ns=shop\n", "OK");
+	expect(fd, "CLAIM k\n", "WON");
+	close(fd);
+	fd = open_pair(); /* an operator */
+	last->uid = 0;
+	expect(fd, "STATUS billing:k\n", "STATUS");
+	expect(fd, "HELLO ns=billing\n", "ERR denied"); /* too late */
+	close(fd);
+	pump();
+	access_release(&access_);
+}
+END_TEST
+
+START_TEST(the_daemon_s_own_namespace_may_be_tied_too)
+{
+	struct access_settings settings = {.namespace_uid = "billing:77"};
+	struct errbuf err;
+	int fd = open_pair();
+
+	ck_assert(access_init(&access_, &settings, (int64_t)getuid(), &err));
+	ck_assert(session_take_namespace(last, slice_from("billing")));
+	last->uid = 78;
+	expect(fd, "CLAIM k\n", "ERR denied retry=no msg=the");
+	last->uid = 77;
+	expect(fd, "CLAIM k\n", "WON");
+	close(fd);
+	pump();
+	access_release(&access_);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("dispatch");
@@ -490,6 +588,10 @@ int main(void)
 	tcase_add_test(tests, each_allocation_may_fail);
 	tcase_add_test(tests, without_any_memory_the_connection_closes);
 	tcase_add_test(tests, all_allocations_may_fail_from_one_on);
+	tcase_add_test(tests, operators_verbs_are_for_operators);
+	tcase_add_test(tests, who_may_not_enter_is_told_and_left);
+	tcase_add_test(tests, a_namespace_may_be_tied_to_users);
+	tcase_add_test(tests, the_daemon_s_own_namespace_may_be_tied_too);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);

@@ -224,10 +224,23 @@ static char *printed(void)
 START_TEST(print_reads_back)
 {
 	char *text;
-	static const char *const flags[] = {"--socket=/run/x",  "--socket-mode=600",    "--socket-group=staff",
-					    "--store=memory:x", "--namespace=ns",       "--log-format=json",
-					    "--ttl=never",      "--store-result=no",    "--ready-fd=9",
-					    "--max-body=2k",    "--max-connections=12", "--admin=[::1]:1"};
+	static const char *const flags[] = {"--socket=/run/x",
+					    "--socket-mode=600",
+					    "--socket-group=staff",
+					    "--store=memory:x",
+					    "--namespace=ns",
+					    "--log-format=json",
+					    "--ttl=never",
+					    "--store-result=no",
+					    "--ready-fd=9",
+					    "--max-body=2k",
+					    "--max-connections=12",
+					    "--admin=[::1]:1",
+					    "--allow-uid=root,7",
+					    "--allow-gid=7",
+					    "--operator-uid=8",
+					    "--namespace-uid=a:1,2 b:3",
+					    "--on-store-down=run-unguarded"};
 	struct conf first;
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)

@@ -37,6 +37,38 @@ TESTS += tests/check_engine
 endif
 
 if HAVE_CHECK
+check_PROGRAMS += tests/check_bonds
+tests_check_bonds_SOURCES = tests/check_bonds.c
+tests_check_bonds_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_bonds_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_bonds
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_events
+tests_check_events_SOURCES = tests/check_events.c tests/spawn.c tests/spawn.h
+tests_check_events_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_events_LDADD = $(SQLITE_LIBS) $(CHECK_LIBS)
+TESTS += tests/check_events
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_content_key
+tests_check_content_key_SOURCES = tests/check_content_key.c
+tests_check_content_key_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_content_key_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_content_key
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_access
+tests_check_access_SOURCES = tests/check_access.c
+tests_check_access_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_access_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_access
+endif
+
+if HAVE_CHECK
 check_PROGRAMS += tests/check_conn
 tests_check_conn_SOURCES = tests/check_conn.c
 tests_check_conn_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
@@ -101,6 +133,14 @@ TESTS += tests/check_vectors
 endif
 
 if HAVE_CHECK
+check_PROGRAMS += tests/check_keys
+tests_check_keys_SOURCES = tests/check_keys.c tests/vectors.c tests/vectors.h
+tests_check_keys_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_keys_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_keys
+endif
+
+if HAVE_CHECK
 check_PROGRAMS += tests/check_stats
 tests_check_stats_SOURCES = tests/check_stats.c
 tests_check_stats_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
@@ -125,6 +165,26 @@ TESTS += tests/check_admin_http
 endif
 
 if HAVE_CHECK
+check_PROGRAMS += tests/check_address
+tests_check_address_SOURCES = tests/check_address.c
+tests_check_address_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_address_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_address
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_admin
+tests_check_admin_SOURCES = tests/check_admin.c
+tests_check_admin_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_admin_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_admin
+endif
+
+# --admin and the metrics over HTTP; the alert rules.
+TESTS += tests/admin.sh tests/metrics.sh
+EXTRA_DIST += tests/admin.sh tests/metrics.sh
+
+if HAVE_CHECK
 check_PROGRAMS += tests/check_clock
 tests_check_clock_SOURCES = tests/check_clock.c
 tests_check_clock_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
@@ -140,8 +200,8 @@ tests_check_document_LDADD = libproto.la $(CHECK_LIBS)
 TESTS += tests/check_document
 endif
 
-TESTS += tests/protocol_page.sh
-EXTRA_DIST += tests/protocol_page.sh
+TESTS += tests/protocol_page.sh tests/readme.sh
+EXTRA_DIST += tests/protocol_page.sh tests/readme.sh
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_setting
@@ -308,3 +368,7 @@ tests_check_waiting_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_waiting_LDADD = $(CHECK_LIBS)
 TESTS += tests/check_waiting
 endif
+
+# What the verbs of the command that look on promise.
+TESTS += tests/cli_watch.sh
+EXTRA_DIST += tests/cli_watch.sh

@@ -6,7 +6,7 @@
 
 #include "../server/conf.h"
 
-#define SETTINGS_MAX 16
+#define SETTINGS_MAX 32
 
 /* For the test to fill and look at. The lists end with NULL; args[0] is there. */
 extern char *args[SETTINGS_MAX], *envp[SETTINGS_MAX];
