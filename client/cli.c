@@ -36,6 +36,7 @@ static const struct subcommand subcommands[] = {
     {"status", VERB_STATUS, CLI_MAYBE_KEY, A(WAIT), 0, cli_status, "show one record, or without a key the daemon"},
     {"ls", VERB_LIST, CLI_NOTHING, A(STATE) | A(PREFIX) | A(OLDER) | A(OWNER) | A(LIMIT), 0, cli_list, "list records"},
     {"get", VERB_STATUS, CLI_KEY, A(BODY), 0, cli_get, "show one record with its result"},
+    {"top", VERB__COUNT, CLI_NOTHING, A(PREFIX), 0, cli_top, "look on: what is held, for how long, what nobody knows"},
     {"watch", VERB_WATCH, CLI_NOTHING, A(PREFIX) | A(STATE), 0, cli_watch, "be told of each change as it happens"},
     {"claim", VERB_CLAIM, CLI_KEY, CLAIM_ARGS | A(FP) | A(TOKEN) | A(WAIT) | A(ATLEAST), 0, cli_verb,
      "ask for the right to do the work of a key"},

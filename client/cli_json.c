@@ -54,17 +54,21 @@ void json_put_text(cJSON *object, const char *name, struct slice value)
 	mem_free(text);
 }
 
+void json_put_number(cJSON *object, const char *name, int64_t n)
+{
+	/* Raw: a double does not hold all fences. */
+	char digits[24];
+	snprintf(digits, sizeof(digits), "%" PRId64, n);
+	cJSON_AddRawToObject(object, name, digits);
+}
+
 void json_put(cJSON *object, const char *name, struct slice value)
 {
 	int64_t n;
-	char digits[24];
-	if (is_text(name) || !integer_parse(value, &n)) {
+	if (!is_text(name) && integer_parse(value, &n))
+		json_put_number(object, name, n);
+	else
 		json_put_text(object, name, value);
-		return;
-	}
-	/* Raw: a fence keeps all its digits. */
-	snprintf(digits, sizeof(digits), "%" PRId64, n);
-	cJSON_AddRawToObject(object, name, digits);
 }
 
 cJSON *json_new(const char *word)

@@ -14,6 +14,8 @@ cJSON *json_new(const char *word);
 void json_put(cJSON *object, const char *name, struct slice value);
 /* The same, and always a text. */
 void json_put_text(cJSON *object, const char *name, struct slice value);
+/* With all its digits. */
+void json_put_number(cJSON *object, const char *name, int64_t n);
 /* All fields of a reply, its body as "result". */
 void json_put_reply(cJSON *object, const struct reply *reply);
 /* Prints it as one line, and frees it. */

@@ -196,10 +196,10 @@ size_t text_width(struct slice text)
 	return width;
 }
 
-void show_fitted(FILE *out, struct slice text, size_t columns)
+size_t show_cut(FILE *out, struct slice text, size_t columns)
 {
-	size_t width = text_width(text), room = width > columns && columns > 0 ? columns - 1 : columns, used = 0;
-	bool cut = width > columns;
+	bool cut = text_width(text) > columns;
+	size_t room = cut && columns > 0 ? columns - 1 : columns, used = 0;
 	while (text.len > 0) {
 		struct glyph glyph = text_glyph(&text);
 		if (used + glyph.width > room)
@@ -207,11 +207,15 @@ void show_fitted(FILE *out, struct slice text, size_t columns)
 		show_glyph(out, &glyph);
 		used += glyph.width;
 	}
-	if (cut && columns > 0) {
-		putc('~', out);
-		used++;
-	}
-	fprintf(out, "%*s", (int)(columns - used), "");
+	if (!cut || columns == 0)
+		return used;
+	putc('~', out);
+	return used + 1;
+}
+
+void show_fitted(FILE *out, struct slice text, size_t columns)
+{
+	fprintf(out, "%*s", (int)(columns - show_cut(out, text, columns)), "");
 }
 
 /* ---- colour ---- */

@@ -30,7 +30,9 @@ void show_text(FILE *out, struct slice text);
 void write_shown(struct writer *w, struct slice text);
 /* Columns that show_text takes. */
 size_t text_width(struct slice text);
-/* In exactly so many columns: cut, with a "~" at the end, or filled up with spaces. */
+/* In so many columns at most, with a "~" at the end when it was cut; returns how many. */
+size_t show_cut(FILE *out, struct slice text, size_t columns);
+/* In exactly so many columns: cut, or filled up with spaces. */
 void show_fitted(FILE *out, struct slice text, size_t columns);
 
 enum style { STYLE_PLAIN, STYLE_HEAD, STYLE_GOOD, STYLE_BUSY, STYLE_BAD, STYLE_DIM };

@@ -81,8 +81,8 @@ int cli_sweep(struct cli *cli, const struct args *args)
 	} while (all && more);
 	if (cli->json) {
 		cJSON *object = json_new("OK");
-		cJSON_AddNumberToObject(object, "deleted", (double)deleted);
-		cJSON_AddNumberToObject(object, "more", more);
+		json_put_number(object, "deleted", deleted);
+		json_put_number(object, "more", more);
 		json_print(stdout, object);
 	} else {
 		printf("OK deleted=%" PRId64 " more=%d\n", deleted, more);

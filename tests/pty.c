@@ -4,9 +4,10 @@
  *     pty --signals [--ignore-chld] COMMAND...   all signals at their default and unblocked, then exec
  *     pty COMMAND... <script                     the command in a terminal of its own, as the leader of its session
  *
- * The script, one step a line: "send TEXT" types it and Enter, "key X" types Control-X, "expect TEXT" waits (20 s at the most) until the
- * terminal shows it behind what was expected before, "end" waits for the command. Everything shown is printed. Exit: that of
- * the command after "end", 1 when the script failed.
+ * The script, one step a line: "send TEXT" types it and Enter, "type TEXT" only it (^[ at its start is Escape), "key X" types Control-X, "expect TEXT" waits (20 s at
+ * the most) until the terminal shows it behind what was expected before, "size COLUMNS LINES" makes the terminal so large, "signal N" is for
+ * the command, "run COMMAND" is done beside it, "end" waits for the command. Everything shown is printed. Exit: that of the command after
+ * "end", 1 when the script failed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -107,6 +109,41 @@ static int end(int master, pid_t pid)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+static void resize(int master, const char *text)
+{
+	struct winsize size = {0};
+	if (sscanf(text, "%hu %hu", &size.ws_col, &size.ws_row) != 2 || ioctl(master, TIOCSWINSZ, &size) != 0)
+		fail(text, "no such size");
+}
+
+/* One step. */
+static void play(int master, pid_t pid, const char *line)
+{
+	if (strncmp(line, "send ", 5) == 0) {
+		type(master, line + 5, strlen(line + 5));
+		type(master, "\r", 1);
+	} else if (strncmp(line, "type ^[", 7) == 0) {
+		char text[64];
+		type(master, text, (size_t)snprintf(text, sizeof(text), "\033%.60s", line + 7));
+	} else if (strncmp(line, "type ", 5) == 0) {
+		type(master, line + 5, strlen(line + 5));
+	} else if (strncmp(line, "key ", 4) == 0) {
+		char control = (char)(line[4] & 0x1f);
+		type(master, &control, 1);
+	} else if (strncmp(line, "expect ", 7) == 0) {
+		expect(master, line, line + 7);
+	} else if (strncmp(line, "size ", 5) == 0) {
+		resize(master, line + 5);
+	} else if (strncmp(line, "signal ", 7) == 0) {
+		kill(pid, atoi(line + 7));
+	} else if (strncmp(line, "run ", 4) == 0) {
+		if (system(line + 4) != 0)
+			fail(line, "it failed");
+	} else if (*line) {
+		fail(line, "no such step");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	char line[4096];
@@ -122,17 +159,9 @@ int main(int argc, char **argv)
 	pid_t pid = start(argv + 1, &master);
 	while (fgets(line, sizeof(line), stdin)) {
 		line[strcspn(line, "\n")] = '\0';
-		if (strncmp(line, "send ", 5) == 0) {
-			type(master, line + 5, strlen(line + 5));
-			type(master, "\r", 1);
-		} else if (strncmp(line, "key ", 4) == 0) {
-			char control = (char)(line[4] & 0x1f);
-			type(master, &control, 1);
-		} else if (strncmp(line, "expect ", 7) == 0) {
-			expect(master, line, line + 7);
-		} else if (strcmp(line, "end") == 0) {
+		if (strcmp(line, "end") == 0)
 			return end(master, pid);
-		}
+		play(master, pid, line);
 	}
 	return 0;
 }
