@@ -60,6 +60,7 @@ static const struct subcommand subcommands[] = {
      "make a key of a JSON object, the same in every language"},
     {"ping", VERB_PING, CLI_NOTHING, A(STORE), 0, cli_ping, "is the daemon there? Waits for a second at most"},
     {"wait", VERB_PING, CLI_NOTHING, A(STORE) | A(PATIENCE), 0, cli_wait, "wait until the daemon is there"},
+    {"doctor", VERB__COUNT, CLI_NOTHING, 0, 0, cli_doctor, "find out what is wrong, and say what to do"},
     {"stats", VERB_STATS, CLI_NOTHING, A(PROMETHEUS), 0, cli_stats, "the daemon's metrics"},
     {"shutdown", VERB_SHUTDOWN, CLI_NOTHING, A(REASON), 0, cli_verb, "have the daemon drain and leave"},
     {"help", VERB__COUNT, CLI_MAYBE_VERB, 0, 0, cli_help, "the verbs, or one with its options"},

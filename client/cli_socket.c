@@ -79,8 +79,8 @@ static void denied(struct socket_look *look, const char *path, const struct stat
 		(unsigned)(at->st_mode & 07777), me);
 	if ((at->st_mode & need << 3) == 0 || in_group(at->st_gid)) {
 		if (S_ISDIR(at->st_mode))
-			err_set(&look->next, "run it as %s, or let others through the folder: chmod a+x %s", owner,
-				path);
+			err_set(&look->next, "run it as %s, or put the socket into a folder that others may enter",
+				owner);
 		else
 			err_set(&look->next,
 				"run it as %s, or let claimd open its socket to a group of yours: socket_group, "
