@@ -181,8 +181,8 @@ TESTS += tests/check_admin
 endif
 
 # --admin and the metrics over HTTP; the alert rules.
-TESTS += tests/admin.sh tests/metrics.sh
-EXTRA_DIST += tests/admin.sh tests/metrics.sh
+TESTS += tests/admin.sh tests/metrics.sh tests/start.sh
+EXTRA_DIST += tests/admin.sh tests/metrics.sh tests/start.sh
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_clock
@@ -370,5 +370,13 @@ TESTS += tests/check_waiting
 endif
 
 # What the verbs of the command that look on promise.
-TESTS += tests/cli_watch.sh
-EXTRA_DIST += tests/cli_watch.sh
+TESTS += tests/cli_watch.sh tests/cli_top.sh tests/cli_doctor.sh
+EXTRA_DIST += tests/cli_watch.sh tests/cli_top.sh tests/cli_doctor.sh
+if HAVE_CHECK
+check_PROGRAMS += tests/check_top
+tests_check_top_SOURCES = tests/check_top.c client/top_draw.c client/top_draw.h client/top_rows.c client/top_rows.h \
+	client/cli_text.c client/cli_text.h
+tests_check_top_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_top_LDADD = libproto.la $(CHECK_LIBS)
+TESTS += tests/check_top
+endif
