@@ -4,3 +4,11 @@ EXTRA_DIST += \
 	contrib/examples/orders/worker contrib/examples/orders/place contrib/examples/orders/demo.sh \
 	contrib/examples/orders/make-deliveries.jq contrib/examples/orders/deliveries.jsonl \
 	contrib/prometheus/README.md contrib/prometheus/claimd.rules.yml contrib/prometheus/claimd.rules.test.yml
+
+# The service, and the package.
+EXTRA_DIST += \
+	contrib/systemd/README.md contrib/systemd/claimd.service contrib/systemd/claimd.socket contrib/systemd/claimd.conf \
+	contrib/systemd/sysusers.d/claimd.conf \
+	contrib/debian/changelog contrib/debian/claimd.install contrib/debian/claimd.postrm contrib/debian/control \
+	contrib/debian/copyright contrib/debian/libclaim-dev.install contrib/debian/libclaim0.install contrib/debian/not-installed \
+	contrib/debian/rules contrib/debian/source/format
