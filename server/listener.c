@@ -66,7 +66,9 @@ static bool take_lock(struct listener *listener, struct errbuf *err)
 	snprintf(path, sizeof path, "%s.lock", listener->path);
 	listener->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (listener->lock_fd < 0) {
-		err_set(err, "cannot open the lock file %s: %s", path, strerror(errno));
+		err_set(err, "cannot open the lock file %s: %s; %s", path, strerror(errno),
+			errno == EACCES ? "run it as the folder's owner, or choose another path"
+					: "choose another path");
 		return false;
 	}
 	if (flock(listener->lock_fd, LOCK_EX | LOCK_NB) != 0) {

@@ -35,6 +35,16 @@ static void on_key_changed(void *arg, struct slice key)
 	(void)key;
 }
 
+static void on_made(void *arg, const char *where)
+{
+	struct server *server = arg;
+
+	log_event(
+	    &server->log, LOG_LEVEL_WARN, "store_created",
+	    "there was no store at this path, so a new and empty one was made: work done before is not known to it",
+	    (struct log_field[]){log_text("path", where), log_end()});
+}
+
 static void on_health(void *arg, bool up, const char *why)
 {
 	struct server *server = arg;
@@ -256,8 +266,11 @@ static bool start_engine(struct server *server, struct errbuf *err)
 
 static bool start_store(struct server *server, struct errbuf *err)
 {
-	struct store_options options = {server->conf->store_timeout_ms, server->conf->max_body, STORE_IN_FLIGHT};
-	struct store_events events = {on_op_done, on_key_changed, on_health, server};
+	/* The default path is ours; one that somebody wrote may be mistyped. */
+	bool own_path = server->conf->origin[CONF_ID_store].source == CONF_FROM_DEFAULT;
+	struct store_options options = {server->conf->store_timeout_ms, server->conf->max_body, STORE_IN_FLIGHT,
+					own_path};
+	struct store_events events = {on_op_done, on_key_changed, on_made, on_health, server};
 
 	return store_open(&server->store, server->conf->store, &options, &server->loop, &events, err);
 }

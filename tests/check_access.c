@@ -1,6 +1,7 @@
 /* check_access.c - who may enter, who is an operator, whose a namespace is, and how the settings for it read. */
 #include <check.h>
 #include <grp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -142,7 +143,7 @@ START_TEST(without_memory_it_is_refused)
 {
 	struct access_settings settings = {.allow_uid = "1", .namespace_uid = "a:1 b:2"};
 
-	for (int at = 1; at <= 4; at++) {
+	for (size_t at = 1; at <= 4; at++) {
 		mem_fail_at(at, 1);
 		ck_assert(!access_init(&access_, &settings, OWN, &err));
 		mem_fail_at(0, 0);

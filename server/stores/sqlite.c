@@ -81,6 +81,14 @@ void sqlite_health(struct sqlite *s, bool up, const struct errbuf *why)
 		uv_async_send(&s->news);
 }
 
+void sqlite_made(struct sqlite *s)
+{
+	uv_mutex_lock(&s->lock);
+	s->made = true;
+	uv_mutex_unlock(&s->lock);
+	uv_async_send(&s->news);
+}
+
 static void ended(uv_handle_t *handle);
 
 /* Something came back: answers, a change of health, the end of a thread. */
@@ -90,7 +98,7 @@ static void on_news(uv_async_t *news)
 	struct op_list done;
 	struct errbuf why;
 	struct op *op;
-	bool up, over;
+	bool up, over, made;
 
 	op_list_init(&done);
 	uv_mutex_lock(&s->lock);
@@ -98,7 +106,11 @@ static void on_news(uv_async_t *news)
 	up = s->up;
 	why = s->why;
 	over = s->running == 0;
+	made = s->made;
+	s->made = false;
 	uv_mutex_unlock(&s->lock);
+	if (made)
+		store_made(s->front, s->path);
 	store_health(s->front, up, why.text);
 	while ((op = op_list_pop(&done)))
 		store_done(s->front, op);
@@ -225,9 +237,11 @@ static bool sqlite_open(void **out, struct store *front, const char *url, const 
 			uv_loop_t *loop, struct errbuf *err)
 {
 	struct sqlite *s = sqlite_new(front, url, options, err);
+	bool made;
 
 	if (!s)
 		return false;
+	s->db[SIDE_WRITER].make_folders = options->make_folders;
 	if (sqlite_db_open(&s->db[SIDE_WRITER], true, FIRST_LOOK_MS, &s->why) == OPEN_NEVER) {
 		*err = s->why;
 		goto fail_store;
@@ -241,6 +255,7 @@ static bool sqlite_open(void **out, struct store *front, const char *url, const 
 		goto fail_sync;
 	}
 	s->news.data = s;
+	made = s->db[SIDE_WRITER].made; /* from now on that is its thread's */
 	if (!threads_start(s)) {
 		err_set(err, "sqlite: no thread can be started");
 		s->front = NULL;
@@ -248,6 +263,8 @@ static bool sqlite_open(void **out, struct store *front, const char *url, const 
 		uv_close((uv_handle_t *)&s->news, ended);
 		return false;
 	}
+	if (made)
+		sqlite_made(s);
 	*out = s;
 	return true;
 

@@ -47,6 +47,7 @@ struct sqlite {
 	struct op_list done;
 	int running; /* 0: both threads are over, and the file is closed */
 	bool up;
+	bool made; /* a new store; to be told */
 	struct errbuf why;
 	struct reap reap;
 	int wal_pages;          /* length of the WAL */
@@ -65,6 +66,8 @@ void op_list_join(struct op_list *list, struct op_list *from);
 
 /* Hands answered ops to the loop. */
 void sqlite_answer(struct sqlite *s, struct op_list *done);
+/* A new store was made. */
+void sqlite_made(struct sqlite *s);
 /* Up, or down with the reason. */
 void sqlite_health(struct sqlite *s, bool up, const struct errbuf *why);
 /* Last of all, for each thread: when both have come here the file is closed and the loop is told. */

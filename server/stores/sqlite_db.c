@@ -303,6 +303,7 @@ static enum opened connect(struct sqlite_db *db, bool create, struct errbuf *err
 		result = settings_make(db, err);
 	if (result == OPENED && owner == OWNER_NOBODY) {
 		rc = schema_make(db);
+		db->made = rc == SQLITE_OK;
 		result = rc == SQLITE_OK ? OPENED : open_fault(db, rc, "cannot make the tables", err);
 	}
 	return result;
@@ -310,7 +311,8 @@ static enum opened connect(struct sqlite_db *db, bool create, struct errbuf *err
 
 static enum opened open_once(struct sqlite_db *db, bool create, struct errbuf *err)
 {
-	enum opened result = sqlite_file_prepare(db->path, create, err);
+	enum create what = !create ? CREATE_NOTHING : db->make_folders ? CREATE_FOLDERS : CREATE_STORE;
+	enum opened result = sqlite_file_prepare(db->path, what, err);
 
 	if (result == OPENED)
 		result = connect(db, create, err);

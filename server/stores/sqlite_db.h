@@ -30,7 +30,9 @@ enum statement {
 struct sqlite_db {
 	sqlite3 *conn; /* NULL: not open */
 	sqlite3_stmt *sql[SQL__COUNT];
-	bool writer; /* else it only reads, and may checkpoint */
+	bool writer;       /* else it only reads, and may checkpoint */
+	bool make_folders; /* all that are missing above the file */
+	bool made;         /* opening it has made a new and empty store */
 	const char *path;
 	struct file_ids files;
 	int64_t busy_until_ms;      /* how long to wait for somebody else's lock; monotonic */

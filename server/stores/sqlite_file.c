@@ -163,8 +163,8 @@ static enum opened folder_make_one(const char *folder, struct errbuf *err)
 	return OPEN_NEVER;
 }
 
-/* Makes the folder, and those above it, where they are missing. */
-static enum opened folder_make(const char *folder, struct errbuf *err)
+/* Makes the folder where it is missing, and perhaps those above it. */
+static enum opened folder_make(const char *folder, enum create create, struct errbuf *err)
 {
 	char path[PATH_LIMIT];
 	struct stat st;
@@ -172,6 +172,13 @@ static enum opened folder_make(const char *folder, struct errbuf *err)
 
 	if (stat(folder, &st) == 0 && S_ISDIR(st.st_mode))
 		return OPENED;
+	snprintf(path, sizeof(path), "%s", folder);
+	path_up(path);
+	if (create == CREATE_STORE && stat(path, &st) != 0 && errno == ENOENT) {
+		err_set(err, "there is no folder " SHOWN " for the store; is the path right? Then make it: mkdir -p",
+			path);
+		return OPEN_NEVER;
+	}
 	snprintf(path, sizeof(path), "%s", folder);
 	for (i = 1; path[i]; i++) {
 		enum opened result;
@@ -187,14 +194,14 @@ static enum opened folder_make(const char *folder, struct errbuf *err)
 	return folder_make_one(path, err);
 }
 
-static enum opened file_make(const char *path, struct errbuf *err)
+static enum opened file_make(const char *path, enum create create, struct errbuf *err)
 {
 	char folder[PATH_LIMIT];
 	enum opened result;
 
 	snprintf(folder, sizeof(folder), "%s", path);
 	path_up(folder);
-	result = folder_make(folder, err);
+	result = folder_make(folder, create, err);
 	if (result == OPENED)
 		result = file_system_check(folder, err);
 	if (result != OPENED)
@@ -223,12 +230,12 @@ static enum opened path_closed(const char *path, struct errbuf *err)
 
 /* There is no file, or an empty one. With a WAL beside it that is not how a store begins: the file has been lost, and SQLite would throw
  * the WAL away. */
-static enum opened empty_check(const char *path, bool create, struct errbuf *err)
+static enum opened empty_check(const char *path, enum create create, struct errbuf *err)
 {
 	char wal[PATH_LIMIT];
 	struct stat st;
 
-	if (!create) {
+	if (create == CREATE_NOTHING) {
 		err_set(err, SHOWN " is gone or empty; put it back, or start the daemon again for a new and empty one",
 			path);
 		return OPEN_LATER;
@@ -242,7 +249,7 @@ static enum opened empty_check(const char *path, bool create, struct errbuf *err
 	return OPEN_NEVER;
 }
 
-enum opened sqlite_file_prepare(const char *path, bool create, struct errbuf *err)
+enum opened sqlite_file_prepare(const char *path, enum create create, struct errbuf *err)
 {
 	struct stat st = {0};
 	bool there = stat(path, &st) == 0;
@@ -257,7 +264,7 @@ enum opened sqlite_file_prepare(const char *path, bool create, struct errbuf *er
 	if (st.st_size == 0)
 		result = empty_check(path, create, err);
 	if (result == OPENED && !there)
-		result = file_make(path, err);
+		result = file_make(path, create, err);
 	return result == OPENED ? file_system_check(path, err) : result;
 }
 

@@ -15,6 +15,13 @@ enum opened {
 	OPEN_NEVER  /* somebody has to do something else */
 };
 
+/* What may be made where it is missing. */
+enum create {
+	CREATE_NOTHING,
+	CREATE_STORE,  /* the file, and the folder it is in: a path that is mistyped higher up is not a new store */
+	CREATE_FOLDERS /* all folders above it too: the path is our own choice */
+};
+
 /* Which files these are: of the database, its WAL and the WAL's index. */
 struct file_ids {
 	dev_t dev[3];
@@ -24,9 +31,9 @@ struct file_ids {
 /* The absolute path of a URL "sqlite:PATH", from mem_alloc. NULL: *err says what is wrong with it. */
 char *sqlite_file_path(const char *url, struct errbuf *err);
 
-/* Sees to it that a regular file is there, on a file system that can carry it. With `create` a missing one is made (empty, 0600), and
- * its folder too (0700). *err is set unless OPENED. */
-enum opened sqlite_file_prepare(const char *path, bool create, struct errbuf *err);
+/* Sees to it that a regular file is there, on a file system that can carry it. What may be made
+ * is: the file empty and 0600, folders 0700. *err is set unless OPENED. */
+enum opened sqlite_file_prepare(const char *path, enum create create, struct errbuf *err);
 
 /* The name of a file system on which locks and shared memory cannot be relied upon, by the magic number
  * of statfs; NULL: this one may be used. */

@@ -301,8 +301,13 @@ static bool connection_is_good(const struct sqlite_writer *w)
 
 static bool be_open(struct sqlite_writer *w, struct errbuf *why)
 {
-	if (!w->db->conn && sqlite_db_open(w->db, !w->was_open, w->s->timeout_ms, why) != OPENED)
+	if (w->db->conn)
+		return true;
+	w->db->made = false;
+	if (sqlite_db_open(w->db, !w->was_open, w->s->timeout_ms, why) != OPENED)
 		return false;
+	if (w->db->made)
+		sqlite_made(w->s);
 	w->was_open = true;
 	return true;
 }

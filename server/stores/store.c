@@ -162,6 +162,12 @@ void store_changed(struct store *front, struct slice key)
 		front->events.key_changed(front->events.arg, key);
 }
 
+void store_made(struct store *front, const char *where)
+{
+	if (front->events.made)
+		front->events.made(front->events.arg, where);
+}
+
 void store_health(struct store *front, bool up, const char *why)
 {
 	if (front->up == up)

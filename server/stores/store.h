@@ -22,6 +22,8 @@ struct store_events {
 	void (*op_done)(void *arg, struct op *op);
 	/* Waiters may try again; a hint, may be lost or come for nothing. */
 	void (*key_changed)(void *arg, struct slice key);
+	/* There was no store, so a new and empty one has been made: what had been done is not known there. */
+	void (*made)(void *arg, const char *where);
 	/* When it changes; why is for people, no passwords in it. */
 	void (*health)(void *arg, bool up, const char *why);
 	void *arg;
@@ -31,6 +33,7 @@ struct store_options {
 	int64_t timeout_ms;   /* a store gives up on an op by itself after this: shorter than the engine's */
 	size_t max_result;    /* octets; for drivers that must know */
 	size_t max_in_flight; /* ops; above it OP_REFUSED with ERR_BUSY */
+	bool make_folders;    /* those that are missing above a file; else the last one only */
 };
 
 typedef void (*store_closed_cb)(void *arg);
@@ -76,6 +79,7 @@ const struct store_stats *store_stats(const struct store *store);
 void store_done(struct store *front, struct op *op); /* op is answered: counts it and tells the engine */
 void store_changed(struct store *front, struct slice key);
 void store_health(struct store *front, bool up, const char *why); /* told up only on a change */
+void store_made(struct store *front, const char *where);
 void store_closed(struct store *front);
 
 /* One per driver, in its own file. */
