@@ -52,7 +52,7 @@ function mode_set(next_mode)
 
 END {
 	print ".\\\" Made from PROTOCOL.txt by protocol.awk: change that instead."
-	print ".Dd November 30, 2026"
+	print ".Dd December 1, 2026"
 	print ".Dt CLAIM-PROTOCOL 7"
 	print ".Os"
 	print ".Sh NAME"
