@@ -1,7 +1,9 @@
 /*
- * canonical.h - a JSON tree in the canonical form of RFC 8785: names sorted, numbers as ECMAScript prints them, no spaces.
+ * canonical.h - a JSON tree in the canonical form of RFC 8785: names sorted,
+ * numbers as ECMAScript prints them, no spaces.
  *
- * Strings hold no NUL, and numbers are finite: json_strict has seen to that.
+ * content_key calls it, with trees that json_strict has let through: strings
+ * are UTF-8 without NUL.
  */
 #ifndef CLAIMD_SERVER_CANONICAL_H
 #define CLAIMD_SERVER_CANONICAL_H
@@ -10,24 +12,24 @@
 
 #include "../proto/proto.h"
 
-/* Bits of cJSON's `type` that cJSON itself has no use for. */
-#define CANONICAL_SKIP (1 << 20) /* this member is left out */
-#define CANONICAL_KEEP (1 << 21) /* it goes in, and all that is in it */
-#define CANONICAL_PART (1 << 22) /* of it only what is marked goes in */
+/* The text is never longer than the JSON it was made of by more than this
+ * factor: strings and words do not grow, and of the numbers `1e20,` does most,
+ * from 5 octets to 22. */
+#define CANONICAL_GROWTH 5
 
-/* Text that grows; zero is empty. */
-struct canonical {
-	char *text; /* from mem_alloc */
-	size_t len, cap;
-};
-
-/* Sorts the members of all objects in the tree. ERR_NONE, ERR_BADKEY (a name stands twice), ERR_BUSY (no memory). */
+/* How many octets of a name to show in an error: whole characters of UTF-8, about 60 octets. */
+int canonical_shown(const char *name);
+/* The order of RFC 8785, by UTF-16 code units; both in UTF-8. 0: the same
+ * octets. */
+int canonical_compare(struct slice a, struct slice b);
+/* Brings the members of all objects into that order. ERR_NONE; ERR_BADKEY (a
+ * name stands twice in one object) or ERR_BUSY (no memory), with the reason in
+ * *err. */
 enum err canonical_sort(cJSON *tree, struct errbuf *err);
-/* Writes it; under CANONICAL_PART only what is marked, in objects. False: no memory. */
-bool canonical_write(struct canonical *out, const cJSON *tree);
-void canonical_release(struct canonical *out);
-/* A number as ECMAScript prints it. */
-#define CANONICAL_NUMBER 64 /* octets that it may need, with the NUL */
-void canonical_number(double value, char out[CANONICAL_NUMBER]);
+/* Writes a sorted tree. False: *err names a number that is infinite, and what
+ * was written is of no use. */
+bool canonical_write(struct writer *w, const cJSON *tree, struct errbuf *err);
+/* A finite number. */
+void canonical_number(struct writer *w, double value);
 
 #endif

@@ -1,175 +1,246 @@
-/* json_strict.c - see json_strict.h. One walk over the octets. */
+/* json_strict.c - see json_strict.h. Every function here starts at what it
+ * reads, and leaves `at` behind it or at what is wrong. */
 #include "json_strict.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "../proto/proto.h"
-
-#define NUMBER_OCTETS 63 /* more cJSON does not read */
-
-struct walk {
-	const char *at, *start, *end;
-	int depth;
+struct scan {
+	char *at;
+	const char *start, *end;
 	struct errbuf *err;
 };
 
-static bool refuse(struct walk *walk, const char *what)
+static bool refuse(struct scan *scan, const char *why)
 {
-	err_set(walk->err, "the JSON has %s at octet %zu", what, (size_t)(walk->at - walk->start));
+	err_set(scan->err, "octet %zu of the JSON: %s", (size_t)(scan->at - scan->start) + 1, why);
 	return false;
 }
 
-static bool is_digit(const struct walk *walk)
+/* What stands here; NUL, which is never right, at the end. */
+static char here(const struct scan *scan)
 {
-	return walk->at < walk->end && *walk->at >= '0' && *walk->at <= '9';
+	return scan->at < scan->end ? *scan->at : '\0';
 }
 
-static bool take(struct walk *walk, const char *any_of)
+static bool take(struct scan *scan, char c)
 {
-	if (walk->at == walk->end || *walk->at == '\0' || strchr(any_of, *walk->at) == NULL)
+	if (here(scan) != c)
 		return false;
-	walk->at++;
+	scan->at++;
 	return true;
 }
 
-/* At least one digit. */
-static bool take_digits(struct walk *walk)
+static void skip_space(struct scan *scan)
 {
-	if (!is_digit(walk))
-		return false;
-	while (is_digit(walk))
-		walk->at++;
+	while (take(scan, ' ') || take(scan, '\t') || take(scan, '\n') || take(scan, '\r'))
+		;
+}
+
+static bool scan_word(struct scan *scan, struct slice word)
+{
+	if (!slice_starts((struct slice){scan->at, (size_t)(scan->end - scan->at)}, word))
+		return refuse(scan, "only true, false and null may stand without quotes");
+	scan->at += word.len;
 	return true;
 }
 
-static bool take_number(struct walk *walk)
+/* ---- numbers ---- */
+
+/* False: there is none. */
+static bool take_digits(struct scan *scan)
 {
-	const char *from = walk->at;
-	char text[NUMBER_OCTETS + 1];
+	const char *from = scan->at;
+
+	while (here(scan) >= '0' && here(scan) <= '9')
+		scan->at++;
+	return scan->at > from;
+}
+
+static bool is_beyond_exact(struct slice digits)
+{
+	struct slice limit = SLICE_OF("9007199254740992");
+
+	return digits.len > limit.len || (digits.len == limit.len && slice_compare(digits, limit) > 0);
+}
+
+static bool scan_number(struct scan *scan)
+{
+	const char *from = scan->at;
 	bool whole = true;
-	size_t len;
-	double value;
 
-	take(walk, "-");
-	if (!take(walk, "0") && !take_digits(walk))
-		return refuse(walk, "a malformed number");
-	if (is_digit(walk))
-		return refuse(walk, "a number that begins with 0");
-	if (take(walk, ".")) {
+	take(scan, '-');
+	char *digits = scan->at;
+	if (!take(scan, '0') && !take_digits(scan))
+		return refuse(scan, "a digit must stand here");
+	if (*digits == '0' && take_digits(scan))
+		return refuse(scan, "a number may not begin with 0");
+	size_t count = (size_t)(scan->at - digits);
+	if (take(scan, '.')) {
 		whole = false;
-		if (!take_digits(walk))
-			return refuse(walk, "a malformed number");
+		if (!take_digits(scan))
+			return refuse(scan, "behind the point a digit must stand");
 	}
-	if (take(walk, "eE")) {
+	if (take(scan, 'e') || take(scan, 'E')) {
 		whole = false;
-		take(walk, "+-");
-		if (!take_digits(walk))
-			return refuse(walk, "a malformed number");
+		if (!take(scan, '+'))
+			take(scan, '-');
+		if (!take_digits(scan))
+			return refuse(scan, "the exponent has no digits");
 	}
-	len = (size_t)(walk->at - from);
-	if (len > NUMBER_OCTETS)
-		return refuse(walk, "a number of too many digits");
-	memcpy(text, from, len);
-	text[len] = '\0';
-	value = strtod(text, NULL);
-	if (!isfinite(value))
-		return refuse(walk, "a number that is too large");
-	/* As text, since two of them may become one double. */
-	if (whole) {
-		const char *digits = text + (text[0] == '-');
-
-		if (strlen(digits) > 16 || (strlen(digits) == 16 && strcmp(digits, "9007199254740992") > 0))
-			return refuse(walk, "an integer beyond 2^53, where two would look the same (make it a string)");
+	if (whole && is_beyond_exact((struct slice){digits, count})) {
+		memset(digits, ' ', count);
+		memcpy(digits, "9e999", 5);
+	} else if (scan->at - from > JSON_MAX_NUMBER) {
+		return refuse(scan, "the number before it has more than 63 octets; 17 "
+				    "digits say all that counts");
 	}
 	return true;
 }
 
-/* How many octets a well-formed UTF-8 sequence has here; 0: it has none. */
-static size_t utf8_len(const unsigned char *at, size_t left)
+/* ---- strings ---- */
+
+static bool take_hex4(struct scan *scan, unsigned *code)
 {
-	unsigned char low = 0x80, high = 0xbf;
-	size_t len = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : at[0] < 0xf5 ? 4 : 0;
+	static const char hex[] = "0123456789abcdef0123456789ABCDEF";
 
-	if (len == 0 || len > left)
-		return 0;
-	/* Overlong forms, surrogates and what is beyond U+10FFFF show in the second octet. */
-	if (at[0] == 0xe0)
-		low = 0xa0;
-	else if (at[0] == 0xed)
-		high = 0x9f;
-	else if (at[0] == 0xf0)
-		low = 0x90;
-	else if (at[0] == 0xf4)
-		high = 0x8f;
-	for (size_t i = 1; i < len; i++) {
-		if (at[i] < low || at[i] > high)
-			return 0;
-		low = 0x80;
-		high = 0xbf;
-	}
-	return len;
-}
-
-/* Surrogates are left to cJSON, which pairs them or refuses. */
-static bool take_escape(struct walk *walk)
-{
-	const char *from = walk->at++;
-
-	if (!take(walk, "u"))
-		return take(walk, "\"\\/bfnrt") || refuse(walk, "an unknown escape");
+	*code = 0;
 	for (int i = 0; i < 4; i++) {
-		if (!take(walk, "0123456789abcdefABCDEF"))
-			return refuse(walk, "an escape without its four hex digits");
-	}
-	return memcmp(from, "\\u0000", 6) != 0 || refuse(walk, "a NUL in a string");
-}
-
-static bool take_string(struct walk *walk)
-{
-	walk->at++;
-	while (walk->at < walk->end && *walk->at != '"') {
-		size_t len = utf8_len((const unsigned char *)walk->at, (size_t)(walk->end - walk->at));
-
-		if (len == 0)
-			return refuse(walk, "text that is no UTF-8");
-		if ((unsigned char)*walk->at < 0x20)
-			return refuse(walk, "a raw control character in a string");
-		if (*walk->at != '\\')
-			walk->at += len;
-		else if (!take_escape(walk))
+		const char *digit = here(scan) != '\0' ? strchr(hex, here(scan)) : NULL;
+		if (digit == NULL)
 			return false;
+		*code = *code << 4 | ((unsigned)(digit - hex) & 15);
+		scan->at++;
 	}
-	if (walk->at == walk->end)
-		return refuse(walk, "a string without an end");
-	walk->at++;
 	return true;
 }
 
-bool json_strict(struct slice text, struct errbuf *err)
+/* Behind the backslash. */
+static bool scan_escape(struct scan *scan)
 {
-	struct walk walk = {text.data, text.data, text.data + text.len, 0, err};
+	unsigned code, low;
 
-	while (walk.at < walk.end) {
-		char c = *walk.at;
-
-		if (c == '"') {
-			if (!take_string(&walk))
-				return false;
-			continue;
-		}
-		if (c == '-' || (c >= '0' && c <= '9')) {
-			if (!take_number(&walk))
-				return false;
-			continue;
-		}
-		if (strchr("{}[],:\t\n\r truefalsn", c) == NULL || c == '\0')
-			return refuse(&walk, "something that does not belong there");
-		if ((c == '{' || c == '[') && ++walk.depth > JSON_MAX_DEPTH)
-			return refuse(&walk, "more than 64 levels");
-		walk.depth -= c == '}' || c == ']';
-		walk.at++;
+	if (here(scan) != '\0' && strchr("\"\\/bfnrt", here(scan)) != NULL) {
+		scan->at++;
+		return true;
 	}
+	if (!take(scan, 'u'))
+		return refuse(scan, "there is no such escape in JSON");
+	if (!take_hex4(scan, &code))
+		return refuse(scan, "\\u takes four hex digits");
+	if (code == 0)
+		return refuse(scan, "before it a NUL, which no string may have here");
+	if (code < 0xd800 || code > 0xdfff)
+		return true;
+	if (code > 0xdbff || !take(scan, '\\') || !take(scan, 'u') || !take_hex4(scan, &low) || low < 0xdc00 ||
+	    low > 0xdfff)
+		return refuse(scan, "before it half of a surrogate pair, which is no character");
 	return true;
+}
+
+/* How many octets are one character of UTF-8 here, 0: none. Overlong forms,
+ * surrogates and what is beyond U+10FFFF show in the second octet. */
+static size_t utf8_octets(struct slice text)
+{
+	const unsigned char *s = (const unsigned char *)text.data;
+	size_t octets = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+	unsigned char low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
+	unsigned char high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
+
+	if (octets > text.len || (octets > 1 && (s[1] < low || s[1] > high)))
+		return 0;
+	for (size_t i = 2; i < octets; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	return octets;
+}
+
+static bool scan_string(struct scan *scan)
+{
+	scan->at++;
+	while (scan->at < scan->end && *scan->at != '"') {
+		size_t octets = utf8_octets((struct slice){scan->at, (size_t)(scan->end - scan->at)});
+
+		if (octets == 0)
+			return refuse(scan, "this is no UTF-8");
+		if ((unsigned char)*scan->at < 0x20)
+			return refuse(scan, "a control character in a string; write it as \\n or \\u000a");
+		if (take(scan, '\\')) {
+			if (!scan_escape(scan))
+				return false;
+			continue;
+		}
+		scan->at += octets;
+	}
+	return take(scan, '"') || refuse(scan, "the string has no end");
+}
+
+/* ---- objects and arrays ---- */
+
+static bool scan_value(struct scan *scan, int level);
+
+static bool scan_name(struct scan *scan)
+{
+	skip_space(scan);
+	if (here(scan) != '"')
+		return refuse(scan, "a name in double quotes must stand here");
+	if (!scan_string(scan))
+		return false;
+	skip_space(scan);
+	return take(scan, ':') || refuse(scan, "a : must stand behind the name");
+}
+
+/* The object or array that is the level-th around what is in it. */
+static bool scan_members(struct scan *scan, char close, int level)
+{
+	if (level > JSON_MAX_LEVELS)
+		return refuse(scan, "more than 64 levels of objects and arrays");
+	scan->at++;
+	skip_space(scan);
+	if (take(scan, close))
+		return true;
+	do {
+		if (close == '}' && !scan_name(scan))
+			return false;
+		if (!scan_value(scan, level + 1))
+			return false;
+		skip_space(scan);
+	} while (take(scan, ','));
+	return take(scan, close) ||
+	       refuse(scan, close == '}' ? "a , or } must stand here" : "a , or ] must stand here");
+}
+
+static bool scan_value(struct scan *scan, int level)
+{
+	skip_space(scan);
+	switch (here(scan)) {
+	case '{':
+		return scan_members(scan, '}', level);
+	case '[':
+		return scan_members(scan, ']', level);
+	case '"':
+		return scan_string(scan);
+	case 't':
+		return scan_word(scan, SLICE_OF("true"));
+	case 'f':
+		return scan_word(scan, SLICE_OF("false"));
+	case 'n':
+		return scan_word(scan, SLICE_OF("null"));
+	default:
+		if (here(scan) == '-' || (here(scan) >= '0' && here(scan) <= '9'))
+			return scan_number(scan);
+		return refuse(scan, "a value must stand here");
+	}
+}
+
+bool json_strict(char *text, size_t len, struct errbuf *err)
+{
+	struct scan scan = {text, text, text + len, err};
+
+	skip_space(&scan);
+	if (here(&scan) != '{')
+		return refuse(&scan, "an object must stand here: { ... }");
+	if (!scan_value(&scan, 1))
+		return false;
+	skip_space(&scan);
+	return scan.at == scan.end || refuse(&scan, "nothing may stand behind the object");
 }

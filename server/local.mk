@@ -37,7 +37,7 @@ libserver_la_SOURCES = \
 	server/stores/sqlite_db.c server/stores/sqlite_db.h \
 	server/stores/sqlite_clock.c server/stores/sqlite_clock.h \
 	server/stores/sqlite_file.c server/stores/sqlite_file.h
-libserver_la_LIBADD = libproto.la $(UV_LIBS) $(SQLITE_LIBS) $(CJSON_LIBS) -lpthread
+libserver_la_LIBADD = libproto.la $(UV_LIBS) $(SQLITE_LIBS) $(CJSON_LIBS) -lpthread -lm
 
 sbin_PROGRAMS += claimd
 claimd_SOURCES = server/main.c

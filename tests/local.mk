@@ -26,7 +26,7 @@ endif
 
 TESTS += tests/demo.sh
 EXTRA_DIST += tests/demo.sh tests/check.sh tests/lint.sh tests/layers.sh tests/layers_test.sh tests/sizes.sh \
-	tests/fuzz.sh tests/fuzz_request.c tests/fuzz_reply.c tests/bench/run.sh tests/bench/bench.c
+	tests/fuzz.sh tests/fuzz_request.c tests/fuzz_reply.c tests/fuzz_json.c tests/bench/run.sh tests/bench/bench.c
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_engine
@@ -50,6 +50,14 @@ tests_check_events_SOURCES = tests/check_events.c tests/spawn.c tests/spawn.h
 tests_check_events_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_events_LDADD = $(SQLITE_LIBS) $(CHECK_LIBS)
 TESTS += tests/check_events
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_canonical
+tests_check_canonical_SOURCES = tests/check_canonical.c
+tests_check_canonical_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_canonical_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_canonical
 endif
 
 if HAVE_CHECK
