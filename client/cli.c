@@ -64,6 +64,7 @@ static const struct subcommand subcommands[] = {
     {"stats", VERB_STATS, CLI_NOTHING, A(PROMETHEUS), 0, cli_stats, "the daemon's metrics"},
     {"shutdown", VERB_SHUTDOWN, CLI_NOTHING, A(REASON), 0, cli_verb, "have the daemon drain and leave"},
     {"help", VERB__COUNT, CLI_MAYBE_VERB, 0, 0, cli_help, "the verbs, or one with its options"},
+    {"completion", VERB__COUNT, CLI_SHELL, 0, 0, cli_complete, "a script with which a shell completes all this"},
     {NULL, VERB__COUNT, CLI_NOTHING, 0, 0, NULL, NULL},
 };
 

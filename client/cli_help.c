@@ -34,7 +34,7 @@ static void help_exit(const struct subcommand *sub)
 		fputs("\nexit: that of the command; 75 held, 65 other fingerprint, 79 unknown, 69 no daemon or store,\n"
 		      "124 timeout, 125 lease lost, 126 not executable, 127 not found, 128+N signal; see claim(1)\n",
 		      stdout);
-	else if (sub->run != cli_help)
+	else if (sub->run != cli_help && sub->run != cli_complete)
 		fputs("\nexit: 0 go on, 1 no, 75 held, 65 other fingerprint, 79 unknown, 69 no daemon or store, 64 "
 		      "usage\n",
 		      stdout);

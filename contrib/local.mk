@@ -12,3 +12,11 @@ EXTRA_DIST += \
 	contrib/debian/changelog contrib/debian/claimd.install contrib/debian/claimd.postrm contrib/debian/control \
 	contrib/debian/copyright contrib/debian/libclaim-dev.install contrib/debian/libclaim0.install contrib/debian/not-installed \
 	contrib/debian/rules contrib/debian/source/format
+
+# Completion: each file asks the command, so none of them is made here.
+bashcompdir = $(datadir)/bash-completion/completions
+zshcompdir = $(datadir)/zsh/site-functions
+fishcompdir = $(datadir)/fish/vendor_completions.d
+dist_bashcomp_DATA = contrib/completion/bash/claim
+dist_zshcomp_DATA = contrib/completion/zsh/_claim
+dist_fishcomp_DATA = contrib/completion/fish/claim.fish
