@@ -380,8 +380,8 @@ TESTS += tests/check_waiting
 endif
 
 # What the verbs of the command that look on promise.
-TESTS += tests/cli_watch.sh tests/cli_top.sh tests/cli_doctor.sh tests/cli_completion.sh
-EXTRA_DIST += tests/cli_watch.sh tests/cli_top.sh tests/cli_doctor.sh tests/cli_completion.sh
+TESTS += tests/cli_watch.sh tests/cli_top.sh tests/cli_doctor.sh tests/cli_completion.sh tests/cli_json.sh
+EXTRA_DIST += tests/cli_watch.sh tests/cli_top.sh tests/cli_doctor.sh tests/cli_completion.sh tests/cli_json.sh
 if HAVE_CHECK
 check_PROGRAMS += tests/check_top
 tests_check_top_SOURCES = tests/check_top.c client/top_draw.c client/top_draw.h client/top_rows.c client/top_rows.h \
