@@ -11,13 +11,12 @@
 
 /* How much of its lease had passed when the holder came with this call. A renewal that comes late warns as a settlement does;
  * one that comes in time starts a lease anew, so that long work alone does not look like a short lease. */
-static void note_lease(const struct call *call, const struct grant *grant)
+static void note_lease(struct stats *stats, const struct grant *grant, int64_t now_ms)
 {
 	int64_t lease_ms = grant->until_ms - grant->since_ms;
 
 	if (lease_ms > 0)
-		stats_observe(call->dispatch->stats, STATS_LEASE_USED,
-			      (call->start_us / US_PER_MS - grant->since_ms) * 1000000 / lease_ms);
+		stats_observe(stats, STATS_LEASE_USED, (now_ms - grant->since_ms) * 1000000 / lease_ms);
 }
 
 static void note_settlement(struct call *call)
@@ -29,7 +28,7 @@ static void note_settlement(struct call *call)
 	if (op->verdict.word != WORD_OK || !grants_settle(dispatch->grants, op->key, op->ask.fence, &grant))
 		return;
 	stats_observe(dispatch->stats, STATS_HOLD_DURATION, (call->start_us / US_PER_MS - grant.won_ms) * US_PER_MS);
-	note_lease(call, &grant);
+	note_lease(call->dispatch->stats, &grant, call->start_us / US_PER_MS);
 }
 
 /* The lease as this daemon counts it: from when the request came, so never longer than the store's. */
@@ -51,7 +50,7 @@ static void note_renewal(struct call *call)
 	if (op->verdict.word != WORD_OK)
 		return;
 	if (grants_find(call->dispatch->grants, op->key, op->ask.fence, &grant))
-		note_lease(call, &grant);
+		note_lease(call->dispatch->stats, &grant, call->start_us / US_PER_MS);
 	note_grant(call);
 }
 
@@ -198,6 +197,8 @@ void account_notice(struct dispatch *dispatch, const struct notice *notice)
 	struct grant grant;
 
 	if (notice->kind == NOTICE_RENEWED) {
+		if (grants_find(dispatch->grants, notice->key, notice->fence, &grant))
+			note_lease(dispatch->stats, &grant, now_ms);
 		grants_hold(dispatch->grants, notice->key, notice->fence, now_ms, now_ms + notice->left_ms);
 		return;
 	}

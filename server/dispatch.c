@@ -78,7 +78,8 @@ static const char *forbidden(const struct call *call, const struct request *req)
 	const struct session *session = conn_session(call->turn.conn);
 
 	if (is_operators(req) && !access_operator(access, session->uid))
-		return "this is for operators: the daemon's own user, root, or whom operator_uid names";
+		return "this is for operators: whom operator_uid names; where it is not set, root and the daemon's own "
+		       "user";
 	if (sees_records(req) && !session_may_use(session, access))
 		return session->ns.data == NULL ? "without a namespace only operators may: say HELLO ns=NAME first"
 						: "the namespace is for other users";

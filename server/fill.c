@@ -85,6 +85,9 @@ static bool fill_result(struct call *call, const struct request *req, bool overs
 	oversize |= result.len > conf->max_body;
 	if (oversize && call->verb == VERB_RESOLVE)
 		return false;
+	/* Many large ones under way would take much memory: until this one is answered its client counts as not reading. */
+	if (result.len > 0 && !oversize)
+		turn_expect(&call->turn, result.len);
 	call->dropped = oversize || (result.data != NULL && !conf->store_result);
 	if (!call->dropped)
 		call->op.ask.result = call_copy(at, result);

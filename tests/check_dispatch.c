@@ -479,6 +479,25 @@ END_TEST
 
 /* ---- who may what ---- */
 
+START_TEST(large_results_hold_back_what_comes_behind)
+{
+	char text[512];
+	int fd = open_pair();
+
+	set.limits.max_unread = 150;
+	stalled = true;
+	snprintf(text, sizeof text, "COMPLETE - fence=1 body=100\n%0100d\n", 0);
+	for (char c = 'a'; c <= 'c'; c++) {
+		text[9] = c;
+		expect(fd, text, "");
+	}
+	ck_assert_int_eq(waiting_count, 2);
+	stalled = false;
+	expect(fd, "", "STALE state=absent\nSTALE state=absent\nSTALE state=absent\n");
+	close(fd);
+}
+END_TEST
+
 START_TEST(operators_verbs_are_for_operators)
 {
 	static const struct {
@@ -588,6 +607,7 @@ int main(void)
 	tcase_add_test(tests, each_allocation_may_fail);
 	tcase_add_test(tests, without_any_memory_the_connection_closes);
 	tcase_add_test(tests, all_allocations_may_fail_from_one_on);
+	tcase_add_test(tests, large_results_hold_back_what_comes_behind);
 	tcase_add_test(tests, operators_verbs_are_for_operators);
 	tcase_add_test(tests, who_may_not_enter_is_told_and_left);
 	tcase_add_test(tests, a_namespace_may_be_tied_to_users);
