@@ -17,8 +17,7 @@
 
 /* ---- the settings ---- */
 
-/* A name or a number. False: there is no such user or group. */
-static bool find_id(struct slice word, bool group, int64_t *id)
+bool access_find_id(struct slice word, bool group, int64_t *id)
 {
 	char name[NAME_MAX_OCTETS + 1];
 
@@ -72,7 +71,7 @@ static bool ids_parse(struct ids *ids, struct slice text, bool group, struct err
 	do {
 		struct slice word = word_take(&text, ',');
 
-		if (!find_id(word, group, &id[count++])) {
+		if (!access_find_id(word, group, &id[count++])) {
 			err_set(err,
 				"there is no %s \"%.*s\"; write names or numbers with commas between them: app,1001",
 				group ? "group" : "user", (int)(word.len < 60 ? word.len : 60), word.data);

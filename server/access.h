@@ -51,6 +51,9 @@ struct peer {
 bool access_init(struct access *access, const struct access_settings *settings, int64_t own_uid, struct errbuf *err);
 void access_release(struct access *access);
 
+/* The number of a user or a group that is written as a name or a number. False: there is none. */
+bool access_find_id(struct slice word, bool group, int64_t *id);
+
 bool access_enter(const struct access *access, const struct peer *peer);
 bool access_operator(const struct access *access, int64_t uid);
 /* ns without its colon; absent: none. */

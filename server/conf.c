@@ -5,8 +5,8 @@
  * and a stronger one takes its place. Then come the files of secrets, the defaults for what nobody set, and what
  * only shows in the settings together.
  *
- * Failure modes: the first thing that is wrong ends it with CONF_BAD and a message that says where it stands and what would
- * be right. Nothing is guessed: an empty variable, a setting given twice in one source or an unknown name in the file or
+ * Failure modes: everything that is wrong is told, each with where it stands and what would be right, and then nothing is
+ * done. Nothing is guessed: an empty variable, a setting given twice in one source or an unknown name in the file or
  * among the flags is refused, since a daemon that runs on other settings than were meant may run work twice. Only
  * unknown variables are let through, with a warning: others put variables there too.
  */
@@ -56,9 +56,8 @@ fail:
 	return false;
 }
 
-/* A value, or the name of the file that holds it, from a source. */
-static bool take(struct conf *conf, enum conf_id id, bool twin, struct slice value, struct conf_origin origin,
-		 struct errbuf *err)
+static bool take_copy(struct conf *conf, enum conf_id id, bool twin, struct slice value, struct conf_origin origin,
+		      struct errbuf *err)
 {
 	char *copy;
 
@@ -74,6 +73,17 @@ static bool take(struct conf *conf, enum conf_id id, bool twin, struct slice val
 	else
 		origin.text = copy;
 	return take_value(conf, id, origin, err);
+}
+
+/* A value, or the name of the file that holds it, from a source. When it is wrong nothing is known of the setting, until a
+ * stronger source gives another. */
+static bool take(struct conf *conf, enum conf_id id, bool twin, struct slice value, struct conf_origin origin,
+		 struct errbuf *err)
+{
+	bool good = take_copy(conf, id, twin, value, origin, err);
+
+	conf->origin[id].refused = !good;
+	return good;
 }
 
 /* ---- files ---- */
@@ -113,7 +123,8 @@ static char *read_file(const char *path, size_t *len, struct errbuf *err)
 fail_fd:
 	close(fd);
 fail_data:
-	err_set(err, "%s: %s", path, strerror(errno));
+	err_set(err, "%s: %s%s", path, strerror(errno),
+		errno == EACCES ? "; make it readable for the user that claimd runs as" : "");
 	mem_free(data);
 	return NULL;
 }
@@ -193,25 +204,26 @@ static bool read_line(struct conf *conf, struct slice line, size_t number, struc
 	return false;
 }
 
-static bool read_conf_file(struct conf *conf, struct errbuf *err)
+static void read_conf_file(struct conf *conf, struct faults *faults)
 {
 	size_t number = 0;
+	struct errbuf err;
 	struct slice rest;
-	char *data = read_file(conf->file, &rest.len, err);
+	char *data = read_file(conf->file, &rest.len, &err);
 
-	if (!data)
-		return false;
+	if (!data) {
+		faults_add(faults, FIT_NEVER, &err);
+		return;
+	}
 	rest.data = data;
 	while (rest.len > 0) {
 		number++;
-		if (!read_line(conf, trim(cut_line(&rest)), number, err)) {
-			err_prefix(err, "%s:%zu", conf->file, number);
-			mem_free(data);
-			return false;
-		}
+		if (read_line(conf, trim(cut_line(&rest)), number, &err))
+			continue;
+		err_prefix(&err, "%s:%zu", conf->file, number);
+		faults_add(faults, FIT_NEVER, &err);
 	}
 	mem_free(data);
-	return true;
 }
 
 /* Puts the first line of a secret's file where the secret belongs. */
@@ -243,28 +255,27 @@ fail:
 
 /* ---- the environment and the flags ---- */
 
-static bool read_variable(struct conf *conf, enum conf_id id, bool twin, struct errbuf *err)
+static void read_variable(struct conf *conf, enum conf_id id, bool twin, struct faults *faults)
 {
 	char name[SETTING_MAX_NAME];
 	const char *value;
+	struct errbuf err;
 
 	setting_name(setting_at(id)->name, twin, SETTING_AS_ENV, name);
 	value = env_get(conf->envp, name);
-	if (!value || take(conf, id, twin, slice_from(value), (struct conf_origin){.source = CONF_FROM_ENV}, err))
-		return true;
-	err_prefix(err, "%s", name);
-	return false;
+	if (!value || take(conf, id, twin, slice_from(value), (struct conf_origin){.source = CONF_FROM_ENV}, &err))
+		return;
+	err_prefix(&err, "%s", name);
+	faults_add(faults, FIT_NEVER, &err);
 }
 
-static bool read_environment(struct conf *conf, struct errbuf *err)
+static void read_environment(struct conf *conf, struct faults *faults)
 {
 	for (enum conf_id id = 0; id < CONF__COUNT; id++) {
-		if (!read_variable(conf, id, false, err))
-			return false;
-		if (setting_has_twin(id) && !read_variable(conf, id, true, err))
-			return false;
+		read_variable(conf, id, false, faults);
+		if (setting_has_twin(id))
+			read_variable(conf, id, true, faults);
 	}
-	return true;
 }
 
 /* What the command line says, taken apart: the settings are looked at after the file that it may name. */
@@ -341,93 +352,42 @@ static bool take_flag(struct conf *conf, struct slice flag, struct slice value, 
 	return false;
 }
 
-/* Walks over the arguments. With conf NULL only --config and the actions are looked at, else only the settings: the
- * flags are the strongest source and come last, but one of them says where the file is. */
-static bool read_flags(struct conf *conf, struct flags *flags, char **argv, struct errbuf *err)
+static bool take_file(struct flags *flags, struct slice value, struct errbuf *err)
 {
-	for (int at = 1; argv[at]; at++) {
-		struct slice flag, value;
-
-		if (find_action(argv[at], &flags->action)) {
-			if (flags->action == CONF_HELP || flags->action == CONF_VERSION)
-				return true;
-			continue;
-		}
-		if (!cut_flag(argv, &at, &flag, &value, err))
-			return false;
-		if (slice_equal(flag, SLICE_OF("--config"))) {
-			if (!conf && (flags->file || value.len == 0)) {
-				err_set(err, "--config: %s", value.len ? "given twice" : "no file given");
-				return false;
-			}
-			flags->file = value.data;
-		} else if (conf && !take_flag(conf, flag, value, err)) {
-			return false;
-		}
+	if (flags->file || value.len == 0) {
+		err_set(err, "--config: %s", value.len ? "given twice" : "no file given");
+		return false;
 	}
+	flags->file = value.data;
 	return true;
 }
 
+/* Walks over the arguments. With conf NULL only --config and the actions are looked at, else only the settings: the
+ * flags are the strongest source and come last, but one of them says where the file is. */
+static void read_flags(struct conf *conf, struct flags *flags, char **argv, struct faults *faults)
+{
+	struct errbuf err;
+
+	for (int at = argv[0] != NULL; argv[at]; at++) {
+		struct slice flag, value;
+		bool good;
+
+		if (find_action(argv[at], &flags->action)) {
+			if (flags->action == CONF_HELP || flags->action == CONF_VERSION)
+				return;
+			continue;
+		}
+		good = cut_flag(argv, &at, &flag, &value, &err);
+		if (!conf) {
+			if (good && slice_equal(flag, SLICE_OF("--config")) && !take_file(flags, value, &err))
+				faults_add(faults, FIT_NEVER, &err);
+		} else if (!good || (!slice_equal(flag, SLICE_OF("--config")) && !take_flag(conf, flag, value, &err))) {
+			faults_add(faults, FIT_NEVER, &err);
+		}
+	}
+}
+
 /* ---- defaults, and what must fit together ---- */
-
-/* A path from parts; NULL and *err set when there is no memory. */
-static char *join(const char *a, struct slice b, const char *c, struct errbuf *err)
-{
-	size_t len = strlen(a) + b.len + strlen(c);
-	char *text = mem_alloc(len + 1);
-	struct writer w;
-
-	if (!text) {
-		err_set(err, "out of memory");
-		return NULL;
-	}
-	writer_init(&w, text, len);
-	writer_text(&w, a);
-	writer_slice(&w, b);
-	writer_text(&w, c);
-	text[len] = 0;
-	return text;
-}
-
-/* A folder's variable; relative and empty ones count as not set. */
-static struct slice folder(char **envp, const char *name)
-{
-	struct slice value = slice_from(env_get(envp, name));
-
-	return value.len > 0 && value.data[0] == '/' ? value : SLICE_ABSENT;
-}
-
-char *conf_default_socket(char **envp, bool root, struct errbuf *err)
-{
-	struct slice runtime = folder(envp, "XDG_RUNTIME_DIR");
-
-	if (root || !runtime.data)
-		runtime = SLICE_OF("/run");
-	return join("", runtime, "/claimd/claimd.sock", err);
-}
-
-char *conf_default_store(char **envp, bool root, struct errbuf *err)
-{
-	struct slice state = folder(envp, "STATE_DIRECTORY");
-	struct slice home = folder(envp, "HOME");
-	const char *colon;
-
-	if (state.data) {
-		colon = memchr(state.data, ':', state.len); /* a service may have several: the first */
-		if (colon)
-			state.len = (size_t)(colon - state.data);
-		return join("sqlite:", state, "/claimd.sqlite", err);
-	}
-	if (root)
-		return join("sqlite:", SLICE_OF("/var/lib/claimd"), "/claimd.sqlite", err);
-	state = folder(envp, "XDG_STATE_HOME");
-	if (state.data)
-		return join("sqlite:", state, "/claimd/claimd.sqlite", err);
-	if (home.data)
-		return join("sqlite:", home, "/.local/state/claimd/claimd.sqlite", err);
-	err_set(err, "store: no HOME and no XDG_STATE_HOME to keep it in; set --store");
-	return NULL;
-}
 
 static bool take_default(struct conf *conf, enum conf_id id, struct errbuf *err)
 {
@@ -445,34 +405,41 @@ static bool take_default(struct conf *conf, enum conf_id id, struct errbuf *err)
 	return origin.text && take_value(conf, id, origin, err);
 }
 
-static bool fill_in(struct conf *conf, struct errbuf *err)
+static void fill_in(struct conf *conf, struct faults *faults)
 {
+	struct errbuf err;
+
 	for (enum conf_id id = 0; id < CONF__COUNT; id++) {
 		struct conf_origin *origin = &conf->origin[id];
 
-		if (origin->twin && !read_twin(conf, id, err))
-			return false;
-		if (!origin->text && !take_default(conf, id, err))
-			return false;
+		if (origin->refused)
+			continue;
+		if (origin->twin && !read_twin(conf, id, &err)) {
+			origin->refused = true;
+			conf_blame(conf, id, &err);
+			faults_add(faults, FIT_NEVER, &err);
+		} else if (!origin->text && !take_default(conf, id, &err)) {
+			origin->refused = true;
+			faults_add(faults, FIT_NEVER, &err);
+		}
 	}
-	return true;
 }
 
 /* The store must give up on an op before the engine answers its request: else the engine would have to say that it does not
  * know what the store may say a moment later. */
-static bool check_together(const struct conf *conf, struct errbuf *err)
+static void check_together(const struct conf *conf, struct faults *faults)
 {
-	size_t line = conf->origin[CONF_ID_store_timeout].line;
+	const struct conf_origin *store = &conf->origin[CONF_ID_store_timeout];
+	const struct conf_origin *request = &conf->origin[CONF_ID_request_timeout];
+	size_t line = store->line > 0 ? store->line : request->line;
+	struct errbuf err;
 
-	if (conf->store_timeout_ms < conf->request_timeout_ms)
-		return true;
-	err_set(err, "store_timeout (%s) must be shorter than request_timeout (%s)",
-		conf->origin[CONF_ID_store_timeout].text, conf->origin[CONF_ID_request_timeout].text);
-	if (line == 0)
-		line = conf->origin[CONF_ID_request_timeout].line;
+	if (store->refused || request->refused || conf->store_timeout_ms < conf->request_timeout_ms)
+		return;
+	err_set(&err, "store_timeout (%s) must be shorter than request_timeout (%s)", store->text, request->text);
 	if (line > 0)
-		err_prefix(err, "%s:%zu", conf->file, line);
-	return false;
+		err_prefix(&err, "%s:%zu", conf->file, line);
+	faults_add(faults, FIT_NEVER, &err);
 }
 
 static bool find_file(struct conf *conf, const char *flag, struct errbuf *err)
@@ -489,24 +456,25 @@ static bool find_file(struct conf *conf, const char *flag, struct errbuf *err)
 	return conf->file != NULL;
 }
 
-enum conf_action conf_load(struct conf *conf, int argc, char **argv, char **envp, struct errbuf *err)
+enum conf_action conf_load(struct conf *conf, char **argv, char **envp, struct faults *faults)
 {
 	struct flags flags = {.action = CONF_RUN};
+	struct errbuf err;
 
 	*conf = (struct conf){.envp = envp, .ready_fd = -1};
-	err->text[0] = 0;
-	if (argc < 1)
-		return CONF_BAD;
-	if (!read_flags(NULL, &flags, argv, err))
-		return CONF_BAD;
+	faults->count = 0;
+	faults->lasting = false;
+	read_flags(NULL, &flags, argv, faults);
 	if (flags.action == CONF_HELP || flags.action == CONF_VERSION)
 		return flags.action;
-	if (!find_file(conf, flags.file, err) || (conf->file && !read_conf_file(conf, err)))
-		return CONF_BAD;
-	if (!read_environment(conf, err) || !read_flags(conf, &flags, argv, err))
-		return CONF_BAD;
-	if (!fill_in(conf, err) || !check_together(conf, err))
-		return CONF_BAD;
+	if (!find_file(conf, flags.file, &err))
+		faults_add(faults, FIT_NEVER, &err);
+	else if (conf->file)
+		read_conf_file(conf, faults);
+	read_environment(conf, faults);
+	read_flags(conf, &flags, argv, faults);
+	fill_in(conf, faults);
+	check_together(conf, faults);
 	return flags.action;
 }
 

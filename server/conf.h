@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "../proto/proto.h"
+#include "faults.h"
 #include "log.h"
 
 #define CONF_MAX_NAMESPACE 255
@@ -25,9 +26,10 @@ enum conf_source { CONF_FROM_DEFAULT, CONF_FROM_FILE, CONF_FROM_ENV, CONF_FROM_F
 /* Where a value came from. */
 struct conf_origin {
 	enum conf_source source;
-	size_t line; /* of the configuration file */
-	char *text;  /* as it was written; owned; NULL: not set */
-	char *twin;  /* the file that held it, where it was given as <name>_file; owned; mostly NULL */
+	size_t line;  /* of the configuration file */
+	char *text;   /* as it was written; owned; NULL: not set */
+	char *twin;   /* the file that held it, where it was given as <name>_file; owned; mostly NULL */
+	bool refused; /* what was given is wrong, so that nothing is known of it: the field is not to be used */
 };
 
 /* The fields are named as the settings, with their unit. Strings are owned by the conf and NULL where not set. */
@@ -59,27 +61,28 @@ struct conf {
 	struct conf_origin origin[CONF__COUNT];
 };
 
-enum conf_action {
-	CONF_RUN,
-	CONF_HELP,
-	CONF_VERSION,
-	CONF_CHECK, /* everything is well: say so and exit 0 */
-	CONF_PRINT,
-	CONF_BAD /* *err says what, with file:line where it is from a file; exit 78 */
-};
+enum conf_action { CONF_RUN, CONF_HELP, CONF_VERSION, CONF_CHECK, CONF_PRINT };
 
-/* Reads argv, envp (which must outlive *conf) and the configuration file that they name. *conf need not be initialised and
- * is to be released whatever the answer; its settings are valid for CONF_RUN, CONF_CHECK and CONF_PRINT. */
-enum conf_action conf_load(struct conf *conf, int argc, char **argv, char **envp, struct errbuf *err);
+/* Reads argv, envp (which must outlive *conf) and the configuration file that they name, and returns what is asked for. *conf
+ * need not be initialised and is to be released whatever the answer. Without faults its settings are valid, but for CONF_HELP and
+ * CONF_VERSION, which come before anything is read; with faults those are that were not refused. */
+enum conf_action conf_load(struct conf *conf, char **argv, char **envp, struct faults *faults);
 void conf_release(struct conf *conf);
 
 /* Each value and where it came from, as a configuration file; passwords redacted. */
 void conf_print(const struct conf *conf, FILE *out);
 void conf_help(FILE *out);
-/* Calls `each` for everything that is allowed and probably not meant. */
+/* Calls `each` for every variable that looks as if it were a setting and is none: one that is mistyped would go unnoticed else. */
+void conf_strangers(const struct conf *conf, void (*each)(void *arg, const char *text), void *arg);
+/* Calls `each` for everything that is allowed and probably not meant, and for strangers. */
 void conf_warnings(const struct conf *conf, void (*each)(void *arg, const char *text), void *arg);
+/* Puts in front where the value of a setting stands: "FILE:3: store", "CLAIMD_STORE", "--store"; its name alone for a default. */
+void conf_blame(const struct conf *conf, enum conf_id id, struct errbuf *err);
 /* A store's URL for people: the password in user:password@ and in password= becomes ***. */
 void conf_redact(const char *url, struct errbuf *out);
+
+/* The store is where we chose, so that all its folders may be made; a path that somebody wrote may be mistyped. */
+bool conf_owns_store(const struct conf *conf);
 
 /* Where the socket and the store are when nobody says so; NULL with *err set when there is no such place or no memory. The
  * caller frees it. The command finds the daemon by the same rule. */

@@ -31,26 +31,42 @@ void conf_redact(const char *url, struct errbuf *out)
 	out->text[w.len] = 0;
 }
 
-/* "--store-file", "--store" ... and where it stands. */
+/* How a setting was written where it was given: "--store-file", "CLAIMD_STORE", "store". */
+static void name_given(const struct conf *conf, enum conf_id id, char out[SETTING_MAX_NAME])
+{
+	static const enum setting_form form[] = {
+	    [CONF_FROM_DEFAULT] = SETTING_AS_NAME,
+	    [CONF_FROM_FILE] = SETTING_AS_NAME,
+	    [CONF_FROM_ENV] = SETTING_AS_ENV,
+	    [CONF_FROM_FLAG] = SETTING_AS_FLAG,
+	};
+	const struct conf_origin *origin = &conf->origin[id];
+
+	setting_name(setting_at(id)->name, origin->twin != NULL, form[origin->source], out);
+}
+
+void conf_blame(const struct conf *conf, enum conf_id id, struct errbuf *err)
+{
+	char name[SETTING_MAX_NAME];
+
+	name_given(conf, id, name);
+	err_prefix(err, "%s", name);
+	if (conf->origin[id].source == CONF_FROM_FILE)
+		err_prefix(err, "%s:%zu", conf->file, conf->origin[id].line);
+}
+
 static void print_origin(const struct conf *conf, enum conf_id id, FILE *out)
 {
 	const struct conf_origin *origin = &conf->origin[id];
 	char name[SETTING_MAX_NAME];
 
-	switch (origin->source) {
-	case CONF_FROM_DEFAULT:
+	name_given(conf, id, name);
+	if (origin->source == CONF_FROM_DEFAULT)
 		fputs("# default\n", out);
-		return;
-	case CONF_FROM_FILE:
+	else if (origin->source == CONF_FROM_FILE)
 		fprintf(out, "# %s:%zu\n", conf->file, origin->line);
-		return;
-	case CONF_FROM_ENV:
-	case CONF_FROM_FLAG:
-		setting_name(setting_at(id)->name, origin->twin != NULL,
-			     origin->source == CONF_FROM_ENV ? SETTING_AS_ENV : SETTING_AS_FLAG, name);
+	else
 		fprintf(out, "# %s\n", name);
-		return;
-	}
 }
 
 void conf_print(const struct conf *conf, FILE *out)
@@ -138,7 +154,22 @@ static bool is_known_variable(struct slice name)
 	return false;
 }
 
-static void warn_of_variable(struct slice name, void (*each)(void *arg, const char *text), void *arg)
+/* In a pod, Kubernetes adds CLAIMD_SERVICE_HOST, CLAIMD_PORT_80_TCP ... for a service that is called claimd, or claimd-*. */
+static bool is_of_kubernetes(const char *variable, size_t name_len)
+{
+	static const char *const parts[] = {"_SERVICE_HOST=", "_SERVICE_PORT", "_PORT_", "_PORT=tcp://",
+					    "_PORT=udp://"};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		const char *found = strstr(variable, parts[i]);
+
+		if (found && found < variable + name_len)
+			return true;
+	}
+	return false;
+}
+
+static void tell_stranger(struct slice name, void (*each)(void *arg, const char *text), void *arg)
 {
 	char wrong[SETTING_MAX_NAME], near[SETTING_MAX_NAME];
 	size_t len = name.len < sizeof(wrong) ? name.len : sizeof(wrong) - 1;
@@ -147,10 +178,21 @@ static void warn_of_variable(struct slice name, void (*each)(void *arg, const ch
 	memcpy(wrong, name.data, len);
 	wrong[len] = 0;
 	if (name.len == len && setting_suggest(wrong, SETTING_AS_ENV, near))
-		err_set(&text, "the variable %s is not known and not used; did you mean %s?", wrong, near);
+		err_set(&text, "the variable %s is no setting and is not used; did you mean %s?", wrong, near);
 	else
-		err_set(&text, "the variable %s is not known and not used", wrong);
+		err_set(&text, "the variable %s is no setting and is not used", wrong);
 	each(arg, text.text);
+}
+
+void conf_strangers(const struct conf *conf, void (*each)(void *arg, const char *text), void *arg)
+{
+	for (char **at = conf->envp; *at; at++) {
+		struct slice name = {*at, strcspn(*at, "=")};
+
+		if (slice_starts(name, SLICE_OF("CLAIMD_")) && !is_known_variable(name) &&
+		    !is_of_kubernetes(*at, name.len))
+			tell_stranger(name, each, arg);
+	}
 }
 
 static void warn_of_admin(const struct conf *conf, void (*each)(void *arg, const char *text), void *arg)
@@ -168,12 +210,7 @@ void conf_warnings(const struct conf *conf, void (*each)(void *arg, const char *
 {
 	struct errbuf text;
 
-	for (char **at = conf->envp; *at; at++) {
-		struct slice name = {*at, strcspn(*at, "=")};
-
-		if (slice_starts(name, SLICE_OF("CLAIMD_")) && !is_known_variable(name))
-			warn_of_variable(name, each, arg);
-	}
+	conf_strangers(conf, each, arg);
 	warn_of_admin(conf, each, arg);
 	if (conf->ttl_ms < conf->lease_ms) {
 		err_set(&text, "ttl (%s) is shorter than lease (%s): a settled key is forgotten while copies still run",
@@ -185,4 +222,8 @@ void conf_warnings(const struct conf *conf, void (*each)(void *arg, const char *
 			conf->origin[CONF_ID_lease].text, conf->origin[CONF_ID_store_timeout].text);
 		each(arg, text.text);
 	}
+	if (conf->run_unguarded)
+		each(arg, "on_store_down is run-unguarded: while the store is down every claim is granted, and work "
+			  "may be done "
+			  "twice");
 }

@@ -8,9 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -19,56 +17,56 @@
 #include <unistd.h>
 
 #include "../proto/mem.h"
+#include "access.h"
+#include "folder.h"
 
+#define SOCKET_PATH sizeof(((struct sockaddr_un *)0)->sun_path)
 #define BACKLOG 1024
 #define RETRY_MS 50
 #define ACCEPTS_A_TURN 64 /* then the others have their turn */
 
-static bool find_group(const char *name, gid_t *gid, struct errbuf *err)
+/* There is room for what is put behind the name while the socket is made. */
+static bool fits(const char *path, struct errbuf *err)
 {
-	struct group entry, *found = NULL;
-	char text[4096], *end;
-	unsigned long number = strtoul(name, &end, 10);
+	size_t most = SOCKET_PATH - sizeof ".new";
 
-	if (*name != '\0' && *end == '\0') {
-		*gid = (gid_t)number;
+	if (strlen(path) <= most)
 		return true;
-	}
-	if (getgrnam_r(name, &entry, text, sizeof text, &found) != 0 || found == NULL) {
-		err_set(err, "socket_group: there is no group %s", name);
-		return false;
-	}
-	*gid = found->gr_gid;
-	return true;
+	err_set(err, "the path of the socket has %zu octets, %zu is the most: choose a shorter one", strlen(path),
+		most);
+	return false;
 }
 
-/* Makes the folders that are missing above `path`, 0755: clients have to get through. */
-static bool make_folders(const char *path, struct errbuf *err)
+/* 0755: clients have to get through. */
+static bool make_folder(const char *path, struct errbuf *err)
 {
-	char folder[sizeof((struct sockaddr_un *)0)->sun_path];
+	char folder[FOLDER_MAX];
 
-	for (const char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-		snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-		if (mkdir(folder, 0755) != 0 && errno != EEXIST) {
-			err_set(err, "cannot make the folder %s: %s; make it, or choose another path", folder,
-				strerror(errno));
-			return false;
-		}
-	}
-	return true;
+	folder_of(path, folder);
+	if (folder_above(folder, err) != FIT_GOOD)
+		return false;
+	if (mkdir(folder, 0755) == 0 || errno == EEXIST)
+		return true;
+	folder_fault(folder, err);
+	err_prefix(err, "cannot make the folder");
+	return false;
+}
+
+static void lock_path(const char *path, char lock[FOLDER_MAX])
+{
+	snprintf(lock, FOLDER_MAX, "%s.lock", path);
 }
 
 /* The daemon that holds the lock is alive; the kernel drops it with the process. */
 static bool take_lock(struct listener *listener, struct errbuf *err)
 {
-	char path[sizeof((struct sockaddr_un *)0)->sun_path + 8];
+	char path[FOLDER_MAX];
 
-	snprintf(path, sizeof path, "%s.lock", listener->path);
+	lock_path(listener->path, path);
 	listener->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (listener->lock_fd < 0) {
-		err_set(err, "cannot open the lock file %s: %s; %s", path, strerror(errno),
-			errno == EACCES ? "run it as the folder's owner, or choose another path"
-					: "choose another path");
+		folder_fault(path, err);
+		err_prefix(err, "cannot open the lock file");
 		return false;
 	}
 	if (flock(listener->lock_fd, LOCK_EX | LOCK_NB) != 0) {
@@ -84,11 +82,13 @@ static bool take_lock(struct listener *listener, struct errbuf *err)
 static int make_socket(const char *temporary, const struct listener_options *options, struct errbuf *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	gid_t gid = 0;
+	int64_t gid = -1;
 	int fd;
 
-	if (options->group != NULL && !find_group(options->group, &gid, err))
+	if (options->group != NULL && !access_find_id(slice_from(options->group), true, &gid)) {
+		err_set(err, "there is no group %s", options->group);
 		return -1;
+	}
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0) {
 		err_set(err, "cannot make a socket: %s", strerror(errno));
@@ -97,9 +97,10 @@ static int make_socket(const char *temporary, const struct listener_options *opt
 	snprintf(address.sun_path, sizeof address.sun_path, "%s", temporary);
 	unlink(temporary);
 	if (bind(fd, (const struct sockaddr *)&address, sizeof address) != 0)
-		err_set(err, "cannot bind %s: %s", temporary, strerror(errno));
-	else if (options->group != NULL && chown(temporary, (uid_t)-1, gid) != 0)
-		err_set(err, "cannot give %s to group %s: %s", options->path, options->group, strerror(errno));
+		err_set(err, "cannot bind %s: %s; %s", temporary, strerror(errno), folder_advice(errno));
+	else if (options->group != NULL && chown(temporary, (uid_t)-1, (gid_t)gid) != 0)
+		err_set(err, "cannot give %s to group %s: %s; run claimd as a member of it, or as root", options->path,
+			options->group, strerror(errno));
 	else if (chmod(temporary, (mode_t)options->mode) != 0)
 		err_set(err, "cannot set the mode of %s: %s", options->path, strerror(errno));
 	else if (listen(fd, BACKLOG) != 0)
@@ -112,7 +113,7 @@ static int make_socket(const char *temporary, const struct listener_options *opt
 }
 
 /* A socket there is a dead daemon's; anything else is somebody's. */
-static bool may_replace(const char *path, struct errbuf *err)
+static bool is_free(const char *path, struct errbuf *err)
 {
 	struct stat there;
 
@@ -122,20 +123,27 @@ static bool may_replace(const char *path, struct errbuf *err)
 	return false;
 }
 
+/* The same for the place where the socket is made. */
+static bool may_replace(const char *path, char temporary[SOCKET_PATH], struct errbuf *err)
+{
+	snprintf(temporary, SOCKET_PATH, "%s.new", path);
+	return is_free(path, err) && is_free(temporary, err);
+}
+
 static bool publish(struct listener *listener, const struct listener_options *options, struct errbuf *err)
 {
-	char temporary[sizeof((struct sockaddr_un *)0)->sun_path];
+	char temporary[SOCKET_PATH];
 	struct stat there;
 	int fd;
 
-	snprintf(temporary, sizeof temporary, "%s.new", options->path);
-	if (!may_replace(options->path, err) || !may_replace(temporary, err))
+	if (!may_replace(options->path, temporary, err))
 		return false;
 	fd = make_socket(temporary, options, err);
 	if (fd < 0)
 		return false;
 	if (stat(temporary, &there) != 0 || rename(temporary, options->path) != 0) {
-		err_set(err, "cannot put the socket at %s: %s", options->path, strerror(errno));
+		err_set(err, "cannot put the socket at %s: %s; %s", options->path, strerror(errno),
+			folder_advice(errno));
 		unlink(temporary);
 		close(fd);
 		return false;
@@ -205,25 +213,47 @@ static bool prepare(struct listener *listener, uv_loop_t *loop, struct errbuf *e
 	return true;
 }
 
+static bool may_take_lock(const char *path, struct errbuf *err)
+{
+	char lock[FOLDER_MAX];
+
+	lock_path(path, lock);
+	if (faccessat(AT_FDCWD, lock, R_OK | W_OK, AT_EACCESS) == 0 || errno == ENOENT)
+		return true;
+	folder_fault(lock, err);
+	err_prefix(err, "cannot open the lock file");
+	return false;
+}
+
+enum fit listener_check(const struct listener_options *options, struct errbuf *err)
+{
+	char folder[FOLDER_MAX], nearest[FOLDER_MAX], temporary[SOCKET_PATH];
+	enum fit fit;
+
+	if (!fits(options->path, err) || !may_replace(options->path, temporary, err))
+		return FIT_NEVER;
+	folder_of(options->path, folder);
+	fit = folder_above(folder, err);
+	if (fit == FIT_GOOD)
+		fit = folder_look(folder, nearest, err);
+	if (fit == FIT_GOOD && !may_take_lock(options->path, err))
+		fit = FIT_LATER;
+	return fit;
+}
+
 bool listener_open(struct listener *listener, uv_loop_t *loop, const struct listener_options *options,
 		   struct errbuf *err)
 {
-	/* room for ".new" */
-	size_t most = sizeof((struct sockaddr_un *)0)->sun_path - 5;
-
 	memset(listener, 0, sizeof *listener);
 	listener->fd = listener->lock_fd = -1;
-	if (strlen(options->path) > most) {
-		err_set(err, "the path of the socket has %zu octets, %zu is the most: choose a shorter one",
-			strlen(options->path), most);
+	if (!fits(options->path, err))
 		return false;
-	}
 	listener->path = mem_copy(options->path, strlen(options->path));
 	if (listener->path == NULL) {
 		err_set(err, "out of memory");
 		return false;
 	}
-	if (make_folders(options->path, err) && take_lock(listener, err) && publish(listener, options, err) &&
+	if (make_folder(options->path, err) && take_lock(listener, err) && publish(listener, options, err) &&
 	    prepare(listener, loop, err))
 		return true;
 	if (listener->fd >= 0)

@@ -1,7 +1,7 @@
 /*
  * listener.h - the daemon's Unix socket: published at once and whole, kept apart from a second daemon, accepting.
  *
- * The path appears by rename, with its mode and group, when it already listens: a client that sees it can connect. A lock file
+ * Of folders only the one that it is in is made. The path appears by rename, with its mode and group, when it already listens: a client that sees it can connect. A lock file
  * beside it (<path>.lock) says whose it is; a socket file that a dead daemon left is replaced.
  */
 #ifndef CLAIMD_SERVER_LISTENER_H
@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <uv.h>
 
-#include "../proto/text.h"
+#include "faults.h"
 
 /* The connected descriptor is the callee's. */
 typedef void (*listener_cb)(void *arg, int fd);
@@ -39,6 +39,9 @@ struct listener_options {
 /* Makes, locks and publishes the socket. False: *err says what to do. */
 bool listener_open(struct listener *listener, uv_loop_t *loop, const struct listener_options *options,
 		   struct errbuf *err);
+/* Would that work, as far as looking can tell? Another daemon that listens there is no reason against it: it may be asked before that one is
+ * started anew. */
+enum fit listener_check(const struct listener_options *options, struct errbuf *err);
 /* Takes a socket that listens already (from a service manager). */
 bool listener_adopt(struct listener *listener, uv_loop_t *loop, int fd, struct errbuf *err);
 void listener_start(struct listener *listener, listener_cb accepted, void *arg);

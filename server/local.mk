@@ -15,10 +15,11 @@ libserver_la_SOURCES = \
 	server/grants.c server/grants.h \
 	server/hash.c server/hash.h server/access.c server/access.h \
 	server/conn.c server/conn.h server/conn_impl.h server/conn_in.c server/conn_out.c \
-	server/listener.c server/listener.h \
+	server/listener.c server/listener.h server/folder.c server/folder.h \
 	server/server.c server/server_view.c server/server_stop.c server/server.h \
-	server/conf.c server/conf.h server/conf.def \
+	server/conf.c server/conf_default.c server/conf.h server/conf.def \
 	server/conf_show.c server/setting.c server/setting.h server/env.c server/env.h \
+	server/faults.c server/faults.h server/start_check.c server/start_check.h \
 	server/log.c server/log.h \
 	server/stats.c server/stats_text.c server/stats.h \
 	server/clock.c server/clock.h \

@@ -1,22 +1,73 @@
 /*
- * main.c - the daemon's main: settings, then server_run. Exit statuses: 0 stopped, 69 could not start, 78 a wrong flag or setting.
+ * main.c - the daemon's main: settings, then server_run. Exit statuses: 0 stopped, 69 could not start, which may pass, 78 a wrong
+ * flag or setting.
  */
 #include "config.h"
 
 #include <stdio.h>
 
 #include "server.h"
+#include "start_check.h"
 
+#define EXIT_UNAVAILABLE 69
 #define EXIT_CONFIG 78
+
+static void add_stranger(void *faults, const char *text)
+{
+	struct errbuf err;
+
+	err_set(&err, "%s", text);
+	faults_add(faults, FIT_NEVER, &err);
+}
+
+static void print_warning(void *out, const char *text)
+{
+	fprintf(out, "claimd: warning: %s\n", text);
+}
+
+static int refuse(const struct faults *faults)
+{
+	faults_print(faults, stderr);
+	return faults->lasting ? EXIT_CONFIG : EXIT_UNAVAILABLE;
+}
+
+static int check(const struct conf *conf, struct faults *faults)
+{
+	start_check(conf, faults);
+	conf_strangers(conf, add_stranger, faults);
+	if (faults->count > 0)
+		return refuse(faults);
+	conf_warnings(conf, print_warning, stderr);
+	puts("claimd: the settings are good");
+	return 0;
+}
+
+static int print(const struct conf *conf, const struct faults *faults)
+{
+	if (faults->count > 0)
+		return refuse(faults);
+	conf_print(conf, stdout);
+	return 0;
+}
+
+static int run(const struct conf *conf, struct faults *faults)
+{
+	static struct server server; /* large, and as long-lived as the process */
+
+	start_check(conf, faults);
+	if (faults->lasting) /* what may pass shows when it is tried, and may have passed by then */
+		return refuse(faults);
+	return server_run(&server, conf, conf->envp);
+}
 
 int main(int argc, char **argv, char **envp)
 {
-	static struct server server; /* large, and as long-lived as the process */
+	static struct faults faults;
 	struct conf conf;
-	struct errbuf err;
 	int status = 0;
 
-	switch (conf_load(&conf, argc, argv, envp, &err)) {
+	(void)argc;
+	switch (conf_load(&conf, argv, envp, &faults)) {
 	case CONF_HELP:
 		conf_help(stdout);
 		break;
@@ -24,17 +75,13 @@ int main(int argc, char **argv, char **envp)
 		puts("claimd " PACKAGE_VERSION);
 		break;
 	case CONF_CHECK:
-		puts("claimd: the settings are good");
+		status = check(&conf, &faults);
 		break;
 	case CONF_PRINT:
-		conf_print(&conf, stdout);
-		break;
-	case CONF_BAD:
-		fprintf(stderr, "claimd: %s\n", err.text);
-		status = EXIT_CONFIG;
+		status = print(&conf, &faults);
 		break;
 	case CONF_RUN:
-		status = server_run(&server, &conf, envp);
+		status = run(&conf, &faults);
 		break;
 	}
 	conf_release(&conf);

@@ -266,10 +266,8 @@ static bool start_engine(struct server *server, struct errbuf *err)
 
 static bool start_store(struct server *server, struct errbuf *err)
 {
-	/* The default path is ours; one that somebody wrote may be mistyped. */
-	bool own_path = server->conf->origin[CONF_ID_store].source == CONF_FROM_DEFAULT;
 	struct store_options options = {server->conf->store_timeout_ms, server->conf->max_body, STORE_IN_FLIGHT,
-					own_path};
+					conf_owns_store(server->conf)};
 	struct store_events events = {on_op_done, on_key_changed, on_made, on_health, server};
 
 	return store_open(&server->store, server->conf->store, &options, &server->loop, &events, err);

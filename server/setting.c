@@ -266,6 +266,16 @@ static bool parse_fd(enum conf_id id, const char *text, struct conf *conf, struc
 	return true;
 }
 
+static bool parse_group(enum conf_id id, char *text, struct conf *conf, struct errbuf *err)
+{
+	int64_t gid;
+
+	if (access_find_id(slice_from(text), true, &gid))
+		return parse_string(id, text, conf);
+	err_set(err, "there is no group \"%.60s\"", text);
+	return false;
+}
+
 static bool parse_access(enum conf_id id, char *text, struct conf *conf, struct errbuf *err)
 {
 	struct access_settings alone = {
@@ -338,8 +348,8 @@ bool setting_parse(enum conf_id id, char *text, struct conf *conf, struct errbuf
 		return parse_socket(id, text, conf, err);
 	case SETTING_MODE:
 		return parse_mode(id, text, conf, err);
-	case SETTING_TEXT:
-		return parse_string(id, text, conf);
+	case SETTING_GROUP:
+		return parse_group(id, text, conf, err);
 	case SETTING_ACCESS:
 		return parse_access(id, text, conf, err);
 	case SETTING_ADDRESS:

@@ -11,7 +11,7 @@
 enum setting_kind {
 	SETTING_SOCKET,  /* char *: a path that fits into a socket's address */
 	SETTING_MODE,    /* unsigned: octal, at most 0777 */
-	SETTING_TEXT,    /* char * */
+	SETTING_GROUP,   /* char *: the name or number of one that there is */
 	SETTING_ADDRESS, /* char *: as address.h says */
 	SETTING_ACCESS,  /* char *: as access.h says */
 	SETTING_URL, /* char *: may hold a password, so it has a twin <name>_file that names a file with the value */

@@ -13,13 +13,14 @@ start()
 	at=$(sed -n 's/.* admin .* at=//p' "$dir/claimd.log")
 }
 
-# refused NAME TEXT ARGS...: a daemon with these arguments does not start, and says why.
+# refused NAME CODE TEXT ARGS...: a daemon with these arguments does not start, and says why.
 refused()
 {
 	what=$1
-	text=$2
-	shift 2
-	exits "$what" 69 timeout 20 "$bin/claimd" --store memory: --socket "$dir/other" "$@"
+	code=$2
+	text=$3
+	shift 3
+	exits "$what" "$code" timeout 20 "$bin/claimd" --store memory: --socket "$dir/other" "$@"
 	holds "$what: the reason" "$(cat "$dir/err")" "*$text*"
 }
 
@@ -96,7 +97,7 @@ same 'the daemon is well' 'ok
 holds 'and the control socket too' "$("$claim" ping)" '*'
 
 # Another daemon cannot have the port.
-refused 'the port is taken' "admin: cannot listen on $at: Address already in use" --admin "$at"
+refused 'the port is taken' 69 "admin: cannot listen on $at: Address already in use" --admin "$at"
 
 # A daemon that leaves says so until it is gone.
 kill -TERM "$daemon"
@@ -147,7 +148,7 @@ same 'its permissions' 600 "$(stat -c %a "$dir/a")"
 at=claimd
 same 'answers on a path' 'ok
 200' "$(get /livez --unix-socket "$dir/a")"
-refused 'two daemons on a path' "admin: another claimd already listens on $dir/a" --admin "$dir/a"
+refused 'two daemons on a path' 69 "admin: another claimd already listens on $dir/a" --admin "$dir/a"
 kill -TERM "$daemon"
 until_ok 'it ends' gone "$daemon"
 ends 'it leaves the path' 0 "$daemon"
@@ -155,7 +156,7 @@ daemon=
 [ ! -e "$dir/a" ]
 same 'the socket is removed' 0 $?
 echo mine >"$dir/a"
-refused 'no socket on the path' "admin: $dir/a is there and is no socket" --admin "$dir/a"
+refused 'no socket on the path' 78 "admin: $dir/a is there and is no socket" --admin "$dir/a"
 same 'which is left alone' mine "$(cat "$dir/a")"
 [ ! -e "$dir/other" ]
 same 'a start that fails leaves no control socket' 0 $?
@@ -163,8 +164,8 @@ same 'a start that fails leaves no control socket' 0 $?
 # Settings.
 exits 'a name is no address' 78 "$bin/claimd" --admin localhost:9464 --check-config
 holds 'and it says what is' "$(cat "$dir/err")" '*--admin*127.0.0.1:9464*'
-exits 'for other hosts (no daemon is started for it)' 69 "$bin/claimd" --admin 0.0.0.0:1 --store nothing:
+exits 'for other hosts (no daemon is started for it)' 0 "$bin/claimd" --check-config --admin 0.0.0.0:1 --store memory:
 holds 'there is a warning' "$(cat "$dir/err")" '*admin (0.0.0.0:1) is open to other hosts*'
-exits 'for this host' 69 "$bin/claimd" --admin 127.0.0.1:1 --store nothing:
+exits 'for this host' 0 "$bin/claimd" --check-config --admin 127.0.0.1:1 --store memory:
 same 'there is none' 0 "$(grep -c 'open to other hosts' "$dir/err")"
 finish

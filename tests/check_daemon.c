@@ -279,7 +279,7 @@ START_TEST(what_is_no_socket_is_left_alone)
 	fputs("precious", file);
 	fclose(file);
 	spawn_launch(&daemon_, in_memory);
-	ck_assert_int_eq(spawn_wait(&daemon_), 69);
+	ck_assert_int_eq(spawn_wait(&daemon_), 78);
 	ck_assert(file_holds(daemon_.socket, "precious"));
 	ck_assert(file_holds(daemon_.log, "is no socket"));
 }
@@ -296,7 +296,7 @@ START_TEST(nor_is_what_stands_beside_it)
 	fputs("precious", file);
 	fclose(file);
 	spawn_launch(&daemon_, in_memory);
-	ck_assert_int_eq(spawn_wait(&daemon_), 69);
+	ck_assert_int_eq(spawn_wait(&daemon_), 78);
 	ck_assert(file_holds(beside, "precious"));
 	ck_assert(file_holds(daemon_.log, "is no socket"));
 	unlink(beside);

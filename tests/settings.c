@@ -11,6 +11,7 @@ static char folder[64];
 char conf_path[96], other_path[96];
 struct conf conf;
 struct errbuf err;
+struct faults faults;
 static char name_of_program[] = "claimd";
 char *args[SETTINGS_MAX], *envp[SETTINGS_MAX];
 
@@ -60,25 +61,27 @@ void settings_write(const char *path, const char *text)
 
 enum conf_action settings_load(void)
 {
-	int argc = 0;
-
-	while (args[argc])
-		argc++;
 	conf_release(&conf);
-	return conf_load(&conf, argc, args, envp, &err);
+	return conf_load(&conf, args, envp, &faults);
 }
 
 void expect_run(void)
 {
 	enum conf_action action = settings_load();
 
-	ck_assert_msg(action == CONF_RUN, "refused: %s", err.text);
+	ck_assert_msg(faults.count == 0, "refused: %s", faults.at[0].text);
+	ck_assert_int_eq(action, CONF_RUN);
 }
 
 void expect_bad(const char *part)
 {
-	ck_assert_msg(settings_load() == CONF_BAD, "not refused, but it should say: %s", part);
-	ck_assert_msg(strstr(err.text, part) != NULL, "\"%s\" has no \"%s\" in it", err.text, part);
+	settings_load();
+	ck_assert_msg(faults.count > 0, "not refused, but it should say: %s", part);
+	ck_assert(faults.lasting);
+	for (size_t i = 0; i < faults.count; i++)
+		if (strstr(faults.at[i].text, part))
+			return;
+	ck_abort_msg("\"%s\" has no \"%s\" in it", faults.at[0].text, part);
 }
 
 void expect_bad_file(const char *text, size_t len, const char *part)
@@ -90,6 +93,7 @@ void expect_bad_file(const char *text, size_t len, const char *part)
 	memset(args + 1, 0, sizeof(args) - sizeof(args[0]));
 	settings_add(args, "--config");
 	settings_add(args, conf_path);
-	ck_assert_msg(settings_load() == CONF_BAD, "not refused, but it should say: %s", part);
-	ck_assert_str_eq(err.text, want);
+	settings_load();
+	ck_assert_msg(faults.count == 1, "%zu faults, but it should say: %s", faults.count, part);
+	ck_assert_str_eq(faults.at[0].text, want);
 }

@@ -13,6 +13,7 @@ extern char *args[SETTINGS_MAX], *envp[SETTINGS_MAX];
 extern char conf_path[96], other_path[96];
 extern struct conf conf;
 extern struct errbuf err;
+extern struct faults faults;
 
 void settings_setup(void);
 void settings_teardown(void);
@@ -23,7 +24,7 @@ void settings_write(const char *path, const char *text);
 enum conf_action settings_load(void);
 
 void expect_run(void);
-/* Refused, with a message that has `part` in it. */
+/* Refused, and one of the messages has `part` in it. */
 void expect_bad(const char *part);
 /* The same for a configuration file; `part` is what follows the file's name. */
 void expect_bad_file(const char *text, size_t len, const char *part);

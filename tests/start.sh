@@ -34,8 +34,8 @@ run --store "sqlite:$dir/there/new/db"
 stop
 same "an old one is nothing to tell" 0 "$(created)"
 
-exits "a path that is mistyped higher up" 69 timeout 20 "$bin/claimd" --store "sqlite:$dir/their/new/db"
-holds "is told" "$(cat "$dir/err")" "*there is no folder $dir/their*mkdir -p*"
+exits "a path that is mistyped higher up" 78 timeout 20 "$bin/claimd" --store "sqlite:$dir/their/new/db"
+holds "is told" "$(cat "$dir/err")" "claimd: --store: *mkdir -p $dir/their"
 [ ! -e "$dir/their" ]
 same "and nothing is made" 0 $?
 

@@ -68,16 +68,22 @@ static struct op *list_pop(struct op_list *list)
 
 /* ---- open ---- */
 
+static enum fit memory_check(const char *url, bool make_folders, struct errbuf *err)
+{
+	(void)make_folders;
+	if (strcmp(url, "memory:") == 0)
+		return FIT_GOOD;
+	err_set(err, "the URL of the memory store is \"memory:\" and nothing behind it");
+	return FIT_NEVER;
+}
+
 static bool memory_open(void **out, struct store *front, const char *url, const struct store_options *options,
 			uv_loop_t *loop, struct errbuf *err)
 {
 	struct memory *m;
 
-	(void)options;
-	if (strcmp(url, "memory:") != 0) {
-		err_set(err, "the URL of the memory store is \"memory:\" and nothing behind it");
+	if (memory_check(url, options->make_folders, err) != FIT_GOOD)
 		return false;
-	}
 	m = mem_zero(sizeof(*m));
 	if (!m)
 		goto fail;
@@ -256,6 +262,7 @@ static void memory_close(void *impl)
 
 const struct store_driver store_memory = {
     .scheme = "memory",
+    .check = memory_check,
     .open = memory_open,
     .submit = memory_submit,
     .flush = memory_flush,

@@ -233,6 +233,18 @@ static bool threads_start(struct sqlite *s)
 	return false;
 }
 
+static enum fit sqlite_check(const char *url, bool make_folders, struct errbuf *err)
+{
+	char *path = sqlite_file_path(url, err);
+	enum fit fit;
+
+	if (!path)
+		return FIT_NEVER;
+	fit = sqlite_file_look(path, make_folders ? CREATE_FOLDERS : CREATE_STORE, err);
+	mem_free(path);
+	return fit;
+}
+
 static bool sqlite_open(void **out, struct store *front, const char *url, const struct store_options *options,
 			uv_loop_t *loop, struct errbuf *err)
 {
@@ -242,7 +254,7 @@ static bool sqlite_open(void **out, struct store *front, const char *url, const 
 	if (!s)
 		return false;
 	s->db[SIDE_WRITER].make_folders = options->make_folders;
-	if (sqlite_db_open(&s->db[SIDE_WRITER], true, FIRST_LOOK_MS, &s->why) == OPEN_NEVER) {
+	if (sqlite_db_open(&s->db[SIDE_WRITER], true, FIRST_LOOK_MS, &s->why) == FIT_NEVER) {
 		*err = s->why;
 		goto fail_store;
 	}
@@ -337,6 +349,7 @@ static void sqlite_describe(void *impl, struct errbuf *text)
 
 const struct store_driver store_sqlite = {
     .scheme = "sqlite",
+    .check = sqlite_check,
     .open = sqlite_open,
     .submit = sqlite_submit,
     .flush = sqlite_flush,

@@ -6,7 +6,7 @@
  * rests on (WAL, synchronous=FULL) and believes only what SQLite answers.
  *
  * The schema has a version and the lowest version that can still work with it; a file that asks for more than this program knows is
- * refused. Failures that may pass (locks, no room, no permission) are OPEN_LATER; a file that is none of ours is OPEN_NEVER.
+ * refused. Failures that may pass (locks, no room, no permission) are FIT_LATER; a file that is none of ours is FIT_NEVER.
  */
 #include "sqlite_db.h"
 
@@ -18,7 +18,6 @@
 #include "sqlite_record.h"
 
 #define SCHEMA_VERSION 1
-#define APPLICATION_ID 0x636c6d64 /* "clmd" */
 #define TIME_SANE (INT64_C(1) << 60)
 
 /* The index is small: it holds what LIST state=unknown shows, and claims that may become so. */
@@ -98,28 +97,28 @@ static int busy(void *arg, int count)
 	return 1;
 }
 
-static enum opened opened_from(int rc)
+static enum fit fit_of(int rc)
 {
 	switch (rc & 0xff) {
 	case SQLITE_OK:
-		return OPENED;
+		return FIT_GOOD;
 	case SQLITE_NOTADB:
 	case SQLITE_CORRUPT:
 	case SQLITE_ERROR: /* a statement does not fit the tables */
 	case SQLITE_SCHEMA:
-		return OPEN_NEVER;
+		return FIT_NEVER;
 	default:
-		return OPEN_LATER;
+		return FIT_LATER;
 	}
 }
 
-static enum opened open_fault(struct sqlite_db *db, int rc, const char *what, struct errbuf *err)
+static enum fit open_fault(struct sqlite_db *db, int rc, const char *what, struct errbuf *err)
 {
 	if ((rc & 0xff) == SQLITE_NOTADB)
 		err_set(err, "%s is not an SQLite database", db->path);
 	else
 		err_set(err, "%s: %s: %s (%d)", db->path, what, sqlite3_errmsg(db->conn), rc);
-	return opened_from(rc);
+	return fit_of(rc);
 }
 
 /* ---- whose file is it ---- */
@@ -168,7 +167,7 @@ static int schema_make(struct sqlite_db *db)
 	return rc;
 }
 
-static enum opened schema_check(struct sqlite_db *db, struct errbuf *err)
+static enum fit schema_check(struct sqlite_db *db, struct errbuf *err)
 {
 	int64_t version = 0, min_reader = 0;
 	int rc = query_number(db, "SELECT version FROM meta", &version);
@@ -178,10 +177,10 @@ static enum opened schema_check(struct sqlite_db *db, struct errbuf *err)
 	if (rc != SQLITE_OK)
 		return open_fault(db, rc, "cannot read the version", err);
 	if (version >= SCHEMA_VERSION && min_reader >= 1 && min_reader <= SCHEMA_VERSION)
-		return OPENED;
+		return FIT_GOOD;
 	err_set(err, "%s has schema version %lld, which needs a claimd that knows version %lld; this one knows %d",
 		db->path, (long long)version, (long long)min_reader, SCHEMA_VERSION);
-	return OPEN_NEVER;
+	return FIT_NEVER;
 }
 
 /* ---- what we need of SQLite ---- */
@@ -202,7 +201,7 @@ static bool pragma_is(struct sqlite_db *db, const char *sql, const char *want)
 }
 
 /* Sets each, and believes the answer to the question. */
-static enum opened settings_make(struct sqlite_db *db, struct errbuf *err)
+static enum fit settings_make(struct sqlite_db *db, struct errbuf *err)
 {
 	static const struct {
 		bool writer, reader;
@@ -231,13 +230,13 @@ static enum opened settings_make(struct sqlite_db *db, struct errbuf *err)
 		if (settings[i].ask && !pragma_is(db, settings[i].ask, settings[i].want)) {
 			err_set(err, "%s: SQLite does not answer %s to %s", db->path, settings[i].want,
 				settings[i].ask);
-			return OPEN_LATER;
+			return FIT_LATER;
 		}
 	}
-	return OPENED;
+	return FIT_GOOD;
 }
 
-static enum opened statements_prepare(struct sqlite_db *db, struct errbuf *err)
+static enum fit statements_prepare(struct sqlite_db *db, struct errbuf *err)
 {
 	size_t i;
 
@@ -250,7 +249,7 @@ static enum opened statements_prepare(struct sqlite_db *db, struct errbuf *err)
 		if (rc != SQLITE_OK)
 			return open_fault(db, rc, "the tables are not as they should be", err);
 	}
-	return OPENED;
+	return FIT_GOOD;
 }
 
 /* ---- opening ---- */
@@ -265,7 +264,7 @@ static int wal_grew(void *arg, sqlite3 *conn, const char *name, int pages)
 	return SQLITE_OK;
 }
 
-static enum opened owner_check(struct sqlite_db *db, bool create, enum owner *owner, struct errbuf *err)
+static enum fit owner_check(struct sqlite_db *db, bool create, enum owner *owner, struct errbuf *err)
 {
 	int rc = owner_find(db, owner);
 
@@ -273,25 +272,25 @@ static enum opened owner_check(struct sqlite_db *db, bool create, enum owner *ow
 		return open_fault(db, rc, "cannot read it", err);
 	if (*owner == OWNER_OTHER) {
 		err_set(err, "%s is an SQLite database of another program", db->path);
-		return OPEN_NEVER;
+		return FIT_NEVER;
 	}
 	if (*owner == OWNER_NOBODY && !create) {
 		err_set(err, "%s is empty now; put the file back, or start the daemon again for a new and empty one",
 			db->path);
-		return OPEN_LATER;
+		return FIT_LATER;
 	}
-	return OPENED;
+	return FIT_GOOD;
 }
 
-static enum opened connect(struct sqlite_db *db, bool create, struct errbuf *err)
+static enum fit connect(struct sqlite_db *db, bool create, struct errbuf *err)
 {
 	enum owner owner;
-	enum opened result;
+	enum fit result;
 	int rc = sqlite3_open_v2(db->path, &db->conn, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 
 	if (!db->conn) {
 		err_set(err, "out of memory");
-		return OPEN_LATER;
+		return FIT_LATER;
 	}
 	sqlite3_extended_result_codes(db->conn, 1);
 	if (rc == SQLITE_OK)
@@ -299,49 +298,49 @@ static enum opened connect(struct sqlite_db *db, bool create, struct errbuf *err
 	if (rc != SQLITE_OK)
 		return open_fault(db, rc, "cannot open it", err);
 	result = owner_check(db, create, &owner, err);
-	if (result == OPENED)
+	if (result == FIT_GOOD)
 		result = settings_make(db, err);
-	if (result == OPENED && owner == OWNER_NOBODY) {
+	if (result == FIT_GOOD && owner == OWNER_NOBODY) {
 		rc = schema_make(db);
 		db->made = rc == SQLITE_OK;
-		result = rc == SQLITE_OK ? OPENED : open_fault(db, rc, "cannot make the tables", err);
+		result = rc == SQLITE_OK ? FIT_GOOD : open_fault(db, rc, "cannot make the tables", err);
 	}
 	return result;
 }
 
-static enum opened open_once(struct sqlite_db *db, bool create, struct errbuf *err)
+static enum fit open_once(struct sqlite_db *db, bool create, struct errbuf *err)
 {
 	enum create what = !create ? CREATE_NOTHING : db->make_folders ? CREATE_FOLDERS : CREATE_STORE;
-	enum opened result = sqlite_file_prepare(db->path, what, err);
+	enum fit result = sqlite_file_prepare(db->path, what, err);
 
-	if (result == OPENED)
+	if (result == FIT_GOOD)
 		result = connect(db, create, err);
-	if (result == OPENED)
+	if (result == FIT_GOOD)
 		result = schema_check(db, err);
-	if (result == OPENED)
+	if (result == FIT_GOOD)
 		result = statements_prepare(db, err);
-	if (result == OPENED && !sqlite_file_ids(sqlite3_db_filename(db->conn, "main"), &db->files)) {
+	if (result == FIT_GOOD && !sqlite_file_ids(sqlite3_db_filename(db->conn, "main"), &db->files)) {
 		err_set(err, "%s has just been taken away", db->path);
-		result = OPEN_LATER;
+		result = FIT_LATER;
 	}
-	if (result == OPENED && db->writer)
+	if (result == FIT_GOOD && db->writer)
 		sqlite3_wal_hook(db->conn, wal_grew, db);
 	return result;
 }
 
-enum opened sqlite_db_open(struct sqlite_db *db, bool create, int64_t busy_ms, struct errbuf *err)
+enum fit sqlite_db_open(struct sqlite_db *db, bool create, int64_t busy_ms, struct errbuf *err)
 {
 	const struct timespec pause = {0, 2000000};
 
 	db->busy_until_ms = clock_mono_ms() + busy_ms;
 	machine_boot_id(db->boot_id);
 	for (;;) {
-		enum opened result = open_once(db, create, err);
+		enum fit result = open_once(db, create, err);
 		/* Where daemons start at once, the change to WAL is refused without asking the busy handler. */
-		bool locked = result == OPEN_LATER && db->conn && (sqlite3_errcode(db->conn) & 0xff) == SQLITE_BUSY;
+		bool locked = result == FIT_LATER && db->conn && (sqlite3_errcode(db->conn) & 0xff) == SQLITE_BUSY;
 
-		if (result == OPENED)
-			return OPENED;
+		if (result == FIT_GOOD)
+			return FIT_GOOD;
 		sqlite_db_close(db);
 		if (!locked || atomic_load(db->closing) || clock_mono_ms() >= db->busy_until_ms)
 			return result;

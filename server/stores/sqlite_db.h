@@ -41,9 +41,9 @@ struct sqlite_db {
 	int wal_pages; /* the writer: length of the WAL after the last commit */
 };
 
-/* Opens the file and checks everything. create: a missing or empty one is made a store (the writer). On anything but OPENED
+/* Opens the file and checks everything. create: a missing or empty one is made a store (the writer). On anything but FIT_GOOD
  * the connection is closed and *err says why. */
-enum opened sqlite_db_open(struct sqlite_db *db, bool create, int64_t busy_ms, struct errbuf *err);
+enum fit sqlite_db_open(struct sqlite_db *db, bool create, int64_t busy_ms, struct errbuf *err);
 void sqlite_db_close(struct sqlite_db *db);
 
 /* What the last failure was, with a word in front. */

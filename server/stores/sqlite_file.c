@@ -2,7 +2,8 @@
  * sqlite_file.c - path, folder, file and file system of an SQLite store; see sqlite_file.h.
  *
  * Called when the store opens and, for the ids, with each batch. The database file is never opened here: closing any descriptor
- * of it would drop the locks that this process holds on it, so it is made with mknod and looked at with stat.
+ * of it would drop the locks that this process holds on it, so it is made with mknod and looked at with stat. sqlite_file_look alone
+ * reads its head, before there are any.
  *
  * Failures are told apart by whether they can heal. A path that leads to something else than a file, or to a file system
  * that is reached over a network or through another process, cannot.
@@ -19,13 +20,13 @@
 #include <unistd.h>
 
 #include "../../proto/mem.h"
+#include "../folder.h"
 
-/* As much of a path as leaves room for what is wrong with it. */
-#define SHOWN "%.120s"
+#define SHOWN FOLDER_SHOWN
 /* Longer than every name that SQLite appends. */
 #define SUFFIX_MAX 16
 /* SQLite takes no longer path than this on Unix, with the suffix. */
-#define PATH_LIMIT 512
+#define PATH_LIMIT FOLDER_MAX
 
 static const char *const suffixes[] = {"", "-wal", "-shm"};
 
@@ -90,36 +91,27 @@ const char *sqlite_file_system_refused(unsigned long magic)
 	return NULL;
 }
 
-static enum opened file_system_check(const char *path, struct errbuf *err)
+static enum fit file_system_check(const char *path, struct errbuf *err)
 {
 	struct statfs fs;
 	const char *name;
 
 	if (statfs(path, &fs) != 0) {
 		err_set(err, SHOWN ": %s", path, strerror(errno));
-		return OPEN_LATER;
+		return FIT_LATER;
 	}
 	name = sqlite_file_system_refused((unsigned long)fs.f_type);
 	if (!name)
-		return OPENED;
+		return FIT_GOOD;
 	err_set(
 	    err,
 	    SHOWN
 	    " is on %s, where SQLite's locks cannot be relied upon; put the file on a local disk (--store sqlite:PATH)",
 	    path, name);
-	return OPEN_NEVER;
+	return FIT_NEVER;
 }
 
 /* ---- folder and file ---- */
-
-/* What errno says about a path. */
-static enum opened path_fault(const char *path, struct errbuf *err)
-{
-	bool never = errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG;
-
-	err_set(err, SHOWN ": %s", path, strerror(errno));
-	return never ? OPEN_NEVER : OPEN_LATER;
-}
 
 /* A new name is durable once its folder is. Where that fails the file still works; a crash of the machine may lose a new file, and
  * with it nothing but what SQLite's own sync of the folder, which comes before the first answer, would report. */
@@ -133,104 +125,88 @@ static void folder_sync(const char *folder)
 	close(fd);
 }
 
-/* Cuts the last part off; the root stays. */
-static void path_up(char *path)
-{
-	char *slash = strrchr(path, '/');
-
-	slash[slash == path] = '\0';
-}
-
 /* Makes one folder; what is there already is fine. */
-static enum opened folder_make_one(const char *folder, struct errbuf *err)
+static enum fit folder_make_one(const char *folder, struct errbuf *err)
 {
 	struct stat st;
 	char above[PATH_LIMIT];
 
 	if (mkdir(folder, 0700) == 0) {
-		snprintf(above, sizeof(above), "%s", folder);
-		path_up(above);
+		folder_of(folder, above);
 		folder_sync(above);
-		return OPENED;
+		return FIT_GOOD;
 	}
 	if (errno != EEXIST)
-		return path_fault(folder, err);
+		return folder_fault(folder, err);
 	if (stat(folder, &st) != 0)
-		return path_fault(folder, err);
+		return folder_fault(folder, err);
 	if (S_ISDIR(st.st_mode))
-		return OPENED;
-	err_set(err, SHOWN " is not a folder", folder);
-	return OPEN_NEVER;
+		return FIT_GOOD;
+	errno = ENOTDIR;
+	return folder_fault(folder, err);
 }
 
 /* Makes the folder where it is missing, and perhaps those above it. */
-static enum opened folder_make(const char *folder, enum create create, struct errbuf *err)
+static enum fit folder_make(const char *folder, enum create create, struct errbuf *err)
 {
 	char path[PATH_LIMIT];
 	struct stat st;
 	size_t i;
 
 	if (stat(folder, &st) == 0 && S_ISDIR(st.st_mode))
-		return OPENED;
-	snprintf(path, sizeof(path), "%s", folder);
-	path_up(path);
-	if (create == CREATE_STORE && stat(path, &st) != 0 && errno == ENOENT) {
-		err_set(err, "there is no folder " SHOWN " for the store; is the path right? Then make it: mkdir -p",
-			path);
-		return OPEN_NEVER;
-	}
+		return FIT_GOOD;
+	if (create == CREATE_STORE && folder_above(folder, err) != FIT_GOOD)
+		return FIT_NEVER;
 	snprintf(path, sizeof(path), "%s", folder);
 	for (i = 1; path[i]; i++) {
-		enum opened result;
+		enum fit result;
 
 		if (path[i] != '/' || path[i - 1] == '/')
 			continue;
 		path[i] = '\0';
 		result = folder_make_one(path, err);
-		if (result != OPENED)
+		if (result != FIT_GOOD)
 			return result;
 		path[i] = '/';
 	}
 	return folder_make_one(path, err);
 }
 
-static enum opened file_make(const char *path, enum create create, struct errbuf *err)
+static enum fit file_make(const char *path, enum create create, struct errbuf *err)
 {
 	char folder[PATH_LIMIT];
-	enum opened result;
+	enum fit result;
 
-	snprintf(folder, sizeof(folder), "%s", path);
-	path_up(folder);
+	folder_of(path, folder);
 	result = folder_make(folder, create, err);
-	if (result == OPENED)
+	if (result == FIT_GOOD)
 		result = file_system_check(folder, err);
-	if (result != OPENED)
+	if (result != FIT_GOOD)
 		return result;
 	if (mknod(path, S_IFREG | 0600, 0) == 0)
 		folder_sync(folder);
 	else if (errno != EEXIST)
-		return path_fault(path, err);
-	return OPENED;
+		return folder_fault(path, err);
+	return FIT_GOOD;
 }
 
 /* The file cannot be looked at, but perhaps its folder can, and that says that it is no use to wait. */
-static enum opened path_closed(const char *path, struct errbuf *err)
+static enum fit path_closed(const char *path, struct errbuf *err)
 {
 	char folder[PATH_LIMIT];
-	enum opened result = path_fault(path, err);
+	enum fit result = folder_fault(path, err);
 	struct errbuf more;
 
-	snprintf(folder, sizeof(folder), "%s", path);
-	path_up(folder);
-	if (result != OPEN_LATER || file_system_check(folder, &more) != OPEN_NEVER)
+	folder_of(path, folder);
+	if (result != FIT_LATER || file_system_check(folder, &more) != FIT_NEVER)
 		return result;
 	*err = more;
-	return OPEN_NEVER;
+	return FIT_NEVER;
 }
 
 /* There is no file, or an empty one. With a WAL beside it that is not how a store begins: the file has been lost, and SQLite would throw
  * the WAL away. */
-static enum opened empty_check(const char *path, enum create create, struct errbuf *err)
+static enum fit empty_check(const char *path, enum create create, struct errbuf *err)
 {
 	char wal[PATH_LIMIT];
 	struct stat st;
@@ -238,34 +214,83 @@ static enum opened empty_check(const char *path, enum create create, struct errb
 	if (create == CREATE_NOTHING) {
 		err_set(err, SHOWN " is gone or empty; put it back, or start the daemon again for a new and empty one",
 			path);
-		return OPEN_LATER;
+		return FIT_LATER;
 	}
 	snprintf(wal, sizeof(wal), "%s%s", path, suffixes[1]);
 	if (stat(wal, &st) != 0 || st.st_size == 0)
-		return OPENED;
+		return FIT_GOOD;
 	err_set(err,
 		SHOWN " is gone or empty, but not its -wal; put the file back, or move the -wal away to begin anew",
 		path);
-	return OPEN_NEVER;
+	return FIT_NEVER;
 }
 
-enum opened sqlite_file_prepare(const char *path, enum create create, struct errbuf *err)
+/* What can be said of the path itself, and whether there is a file. */
+static enum fit path_check(const char *path, enum create create, bool *there, struct errbuf *err)
 {
 	struct stat st = {0};
-	bool there = stat(path, &st) == 0;
-	enum opened result = OPENED;
 
-	if (!there && errno != ENOENT)
+	*there = stat(path, &st) == 0;
+	if (!*there && errno != ENOENT)
 		return path_closed(path, err);
-	if (there && !S_ISREG(st.st_mode)) {
+	if (*there && !S_ISREG(st.st_mode)) {
 		err_set(err, SHOWN " is %s, not a file", path, S_ISDIR(st.st_mode) ? "a folder" : "something else");
-		return OPEN_NEVER;
+		return FIT_NEVER;
 	}
-	if (st.st_size == 0)
-		result = empty_check(path, create, err);
-	if (result == OPENED && !there)
-		result = file_make(path, create, err);
-	return result == OPENED ? file_system_check(path, err) : result;
+	return st.st_size == 0 ? empty_check(path, create, err) : FIT_GOOD;
+}
+
+enum fit sqlite_file_prepare(const char *path, enum create create, struct errbuf *err)
+{
+	bool there;
+	enum fit fit = path_check(path, create, &there, err);
+
+	if (fit == FIT_GOOD && !there)
+		fit = file_make(path, create, err);
+	return fit == FIT_GOOD ? file_system_check(path, err) : fit;
+}
+
+/* Is it a database, and not a stranger's? The id of a new store may still be in its WAL alone, and is 0 in the file. */
+static enum fit head_check(const char *path, struct errbuf *err)
+{
+	unsigned char head[72]; /* SQLite's magic text first, the id last */
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head));
+	uint32_t id;
+
+	if (n < 0)
+		folder_fault(path, err);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return n < 0 ? FIT_LATER : FIT_GOOD;
+	if (n < (ssize_t)sizeof(head) || memcmp(head, "SQLite format 3", 16) != 0) {
+		err_set(err, SHOWN " is not an SQLite database", path);
+		return FIT_NEVER;
+	}
+	id = (uint32_t)head[68] << 24 | (uint32_t)head[69] << 16 | (uint32_t)head[70] << 8 | head[71];
+	if (id == 0 || id == APPLICATION_ID)
+		return FIT_GOOD;
+	err_set(err, SHOWN " is an SQLite database of another program", path);
+	return FIT_NEVER;
+}
+
+enum fit sqlite_file_look(const char *path, enum create create, struct errbuf *err)
+{
+	char folder[PATH_LIMIT], nearest[PATH_LIMIT];
+	bool there;
+	enum fit fit = path_check(path, create, &there, err);
+
+	folder_of(path, folder);
+	if (fit == FIT_GOOD && there && faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) != 0)
+		return folder_fault(path, err);
+	if (fit == FIT_GOOD && there)
+		fit = head_check(path, err);
+	if (fit == FIT_GOOD && create == CREATE_STORE)
+		fit = folder_above(folder, err);
+	if (fit == FIT_GOOD) /* also where the file is there: its WAL is made beside it */
+		fit = folder_look(folder, nearest, err);
+	return fit == FIT_GOOD ? file_system_check(there ? path : nearest, err) : fit;
 }
 
 /* ---- still the same? ---- */

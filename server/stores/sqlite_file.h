@@ -6,14 +6,10 @@
 
 #include <sys/types.h>
 
-#include "../../proto/text.h"
+#include "../faults.h"
 
-/* How opening can end. */
-enum opened {
-	OPENED,
-	OPEN_LATER, /* may heal by itself: no room, no permission, read-only, locked */
-	OPEN_NEVER  /* somebody has to do something else */
-};
+/* In the head of the file: it is ours. */
+#define APPLICATION_ID 0x636c6d64 /* "clmd" */
 
 /* What may be made where it is missing. */
 enum create {
@@ -32,8 +28,11 @@ struct file_ids {
 char *sqlite_file_path(const char *url, struct errbuf *err);
 
 /* Sees to it that a regular file is there, on a file system that can carry it. What may be made
- * is: the file empty and 0600, folders 0700. *err is set unless OPENED. */
-enum opened sqlite_file_prepare(const char *path, enum create create, struct errbuf *err);
+ * is: the file empty and 0600, folders 0700. *err is set unless FIT_GOOD. */
+enum fit sqlite_file_prepare(const char *path, enum create create, struct errbuf *err);
+
+/* Would that do, and could the file be used? Looks only, and only while no file of this path is open in this process. */
+enum fit sqlite_file_look(const char *path, enum create create, struct errbuf *err);
 
 /* The name of a file system on which locks and shared memory cannot be relied upon, by the magic number
  * of statfs; NULL: this one may be used. */

@@ -53,7 +53,7 @@ static bool be_open(struct sqlite_reader *r, struct errbuf *why)
 	r->db->busy_until_ms = clock_mono_ms() + OPEN_WAIT_MS;
 	if (r->db->conn && !sqlite_db_in_place(r->db))
 		sqlite_db_close(r->db);
-	return r->db->conn || sqlite_db_open(r->db, false, OPEN_WAIT_MS, why) == OPENED;
+	return r->db->conn || sqlite_db_open(r->db, false, OPEN_WAIT_MS, why) == FIT_GOOD;
 }
 
 /* Begins to read, at the newest commit; *now is the time at which it is looked at. */

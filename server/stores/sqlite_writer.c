@@ -304,7 +304,7 @@ static bool be_open(struct sqlite_writer *w, struct errbuf *why)
 	if (w->db->conn)
 		return true;
 	w->db->made = false;
-	if (sqlite_db_open(w->db, !w->was_open, w->s->timeout_ms, why) != OPENED)
+	if (sqlite_db_open(w->db, !w->was_open, w->s->timeout_ms, why) != FIT_GOOD)
 		return false;
 	if (w->db->made)
 		sqlite_made(w->s);

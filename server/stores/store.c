@@ -29,7 +29,8 @@ struct store {
 
 static const struct store_driver *const drivers[] = {&store_memory, &store_sqlite};
 
-static const struct store_driver *driver_find(const char *url)
+/* NULL: *err says so. The URL is not shown: there may be a password in it. */
+static const struct store_driver *driver_find(const char *url, struct errbuf *err)
 {
 	const char *colon = strchr(url, ':');
 	size_t i;
@@ -40,19 +41,25 @@ static const struct store_driver *driver_find(const char *url)
 		if (len == (size_t)(colon - url) && memcmp(url, drivers[i]->scheme, len) == 0)
 			return drivers[i];
 	}
+	err_set(err, "no store has this URL; there are memory: and sqlite:PATH");
 	return NULL;
+}
+
+enum fit store_check(const char *url, bool make_folders, struct errbuf *err)
+{
+	const struct store_driver *driver = driver_find(url, err);
+
+	return driver ? driver->check(url, make_folders, err) : FIT_NEVER;
 }
 
 bool store_open(struct store **out, const char *url, const struct store_options *options, uv_loop_t *loop,
 		const struct store_events *events, struct errbuf *err)
 {
-	const struct store_driver *driver = driver_find(url);
+	const struct store_driver *driver = driver_find(url, err);
 	struct store *store;
 
-	if (!driver) { /* the URL is not shown: there may be a password in it */
-		err_set(err, "no store has this URL; there are memory: and sqlite:PATH");
+	if (!driver)
 		return false;
-	}
 	store = mem_zero(sizeof(*store));
 	if (!store) {
 		err_set(err, "out of memory");

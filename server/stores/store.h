@@ -13,6 +13,7 @@
 
 #include <uv.h>
 
+#include "../faults.h"
 #include "../op.h"
 
 struct store;
@@ -40,6 +41,8 @@ typedef void (*store_closed_cb)(void *arg);
 
 struct store_driver {
 	const char *scheme; /* of the URL, without ":" */
+	/* Whether it could be opened, as far as looking can tell. Makes and changes nothing. */
+	enum fit (*check)(const char *url, bool make_folders, struct errbuf *err);
 	/* Validates the URL, starts whatever must be started, returns at once. The store lives until close has called back. On
 	 * false *out is untouched and *err says what to do. What can heal by itself (a full disk, a server that is down) is
 	 * no reason to fail: ops are refused until it has healed. */
@@ -60,6 +63,8 @@ struct store_driver {
 /* url: "memory:", "sqlite:PATH" ... False: *err says why, and it is not retried (a wrong URL, a refused file system). */
 bool store_open(struct store **out, const char *url, const struct store_options *options, uv_loop_t *loop,
 		const struct store_events *events, struct errbuf *err);
+/* Would that do? FIT_LATER: the store opens, and refuses all ops until that has healed. Looks only, while no store is open. */
+enum fit store_check(const char *url, bool make_folders, struct errbuf *err);
 void store_submit(struct store *store, struct op *op);
 void store_flush(struct store *store);
 /* Answers everything outstanding, frees the store, then calls back. */

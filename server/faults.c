@@ -1,0 +1,18 @@
+/* faults.c - see faults.h. */
+#include "faults.h"
+
+void faults_add(struct faults *faults, enum fit fit, const struct errbuf *why)
+{
+	if (faults->count < FAULTS_SHOWN)
+		faults->at[faults->count] = *why;
+	faults->count++;
+	faults->lasting = faults->lasting || fit == FIT_NEVER;
+}
+
+void faults_print(const struct faults *faults, FILE *out)
+{
+	for (size_t i = 0; i < faults->count && i < FAULTS_SHOWN; i++)
+		fprintf(out, "claimd: %s\n", faults->at[i].text);
+	if (faults->count > FAULTS_SHOWN)
+		fprintf(out, "claimd: and %zu more\n", faults->count - FAULTS_SHOWN);
+}
