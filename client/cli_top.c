@@ -2,7 +2,7 @@
  * cli_top.c - `claim top`: a look at what is held that goes on. Called by cli.c.
  *
  * Happy path: round after round asks STATUS, then LIST for the unknown, the lapsed and the live, page by page, and draws what it has; each
- * second, but never more than half of the time, so that a store with a million records is not busy with us. Without a terminal
+ * second, but never more than a fifth of the time, so that a store with a million records is not busy with us. Without a terminal
  * one round is printed. Failure modes: nobody there at first (said, 69), the connection is lost later (shown, and made again), the
  * terminal goes away (the end).
  */
@@ -24,6 +24,7 @@
 
 #define ROUND_MS 1000
 #define PAGE 1000
+#define REST 4 /* after an answer, times what it took */
 
 enum step { STEP_STATUS, STEP_UNKNOWN, STEP_LAPSED, STEP_LIVE, STEP_DONE };
 
@@ -105,7 +106,7 @@ static void round_restart(struct top *top, int64_t due_ms)
 	top->due_ms = due_ms;
 }
 
-static void round_end(struct top *top, int64_t now_ms)
+static void round_end(struct top *top)
 {
 	top_rows_finish(&top->next, &top->rows);
 	top_rows_release(&top->rows);
@@ -114,7 +115,7 @@ static void round_end(struct top *top, int64_t now_ms)
 	top->trouble.text[0] = '\0';
 	top->collected = top->stale = true;
 	int64_t due_ms = top->round_ms + ROUND_MS;
-	round_restart(top, due_ms > now_ms ? due_ms : now_ms);
+	round_restart(top, due_ms > top->due_ms ? due_ms : top->due_ms);
 }
 
 /* The last line of an answer: where to go on. */
@@ -131,10 +132,9 @@ static void step_on(struct top *top, const struct reply *reply, int64_t now_ms)
 			top->next.more[kind_of(top->step)] = cursor.data || have >= TOP_ROWS_MAX;
 		top->step++;
 	}
-	/* As long a rest as the answer took. */
-	top->due_ms = now_ms + (now_ms - top->call.sent_ms);
+	top->due_ms = now_ms + (top->live ? REST * (now_ms - top->call.sent_ms) : 0);
 	if (top->step == STEP_DONE)
-		round_end(top, now_ms);
+		round_end(top);
 }
 
 /* ---- answers ---- */
