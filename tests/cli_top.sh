@@ -78,13 +78,20 @@ in_a_terminal()
 		end
 	END
 	given_back '^C'
-	# What changes is shown without a key, and a resize at once.
+	# What changes is shown without a key; a resize at once, also while the daemon says nothing.
 	typed 'it goes on' 0 "$claim" top <<-END
 		size 100 24
 		expect somebody
 		run $claim claim later --owner newcomer
 		expect newcomer
 		run $claim forget later --force
+		type q
+		end
+	END
+	typed 'a resize' 0 "$claim" top <<-END
+		size 100 24
+		expect somebody
+		run kill -STOP $daemon
 		size 30 4
 		expect STATE    KEY
 		size 100 3
@@ -93,6 +100,7 @@ in_a_terminal()
 		expect [1;1H
 		size 72 8
 		expect OWNER
+		run kill -CONT $daemon
 		type q
 		end
 	END

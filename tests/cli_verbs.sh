@@ -87,6 +87,11 @@ keys()
 	same 'JSON has them all' "$(printf '%s' "$odd" | base64)" "$(field key_base64)"
 	exits 'a key like an option' 0 "$claim" claim -- --x
 	same 'is a key' claimed "$(state2=$("$claim" --json status -- --x | jq -r .state); echo "$state2")"
+	exits 'a wide one' 0 "$claim" claim "$(printf 'w:\343\202\255')" --owner "$(printf 'Jos\303\251 \343\202\255')"
+	exits 'a longer one' 0 "$claim" claim w:b --owner somebody-else
+	exits 'ls' 0 "$claim" ls --prefix w:
+	same 'columns are as wide as they look' "OWNER          KEY|somebody-else  w:b|$(printf 'Jos\303\251 \343\202\255        w:\343\202\255')" \
+		"$(sed 's/.*\(OWNER\|some\|Jos\)/\1/' "$dir/out" | paste -s -d '|')"
 	exits 'a number' 0 "$claim" --json claim 42 --owner 43
 	exits 'ls' 0 "$claim" --json ls --owner 43
 	same 'is a text where texts are' 'string string number' "$(jq -r '[(.key,.owner,.fence)|type]|join(" ")' "$dir/out")"
@@ -217,6 +222,31 @@ mistakes()
 	same 'nothing was claimed' none "$(state k)"
 }
 
+# A wait that is longer than an answer may take otherwise: it goes on while the rest is tested.
+long_wait()
+{
+	exits 'claim' 0 "$claim" --json claim long
+	long_fence=$(field fence)
+	"$claim" claim long --wait=60s >"$dir/long" 2>&1 &
+	long_waiter=$!
+	pids="$pids $long_waiter"
+	long_since=$(date +%s)
+	until_ok 'it waits' waiting 1
+}
+
+long_wait_ends()
+{
+	until_ok 'it has waited for long' is_late $((long_since + 14))
+	same 'it still waits' yes "$(gone "$long_waiter" || echo yes)"
+	exits 'release' 0 "$claim" release long --fence "$long_fence"
+	ends 'and wins' 0 "$long_waiter"
+}
+
+is_late()
+{
+	[ "$(date +%s)" -ge "$1" ]
+}
+
 waits()
 {
 	exits 'claim' 0 "$claim" --json claim w
@@ -252,8 +282,10 @@ for store in memory: "sqlite:$dir/db"; do
 	mistakes
 	waits
 	keys
+	[ "$store" = memory: ] && long_wait
 	lists
 	the_daemon
+	[ "$store" = memory: ] && long_wait_ends
 	daemon_kill
 done
 finish
