@@ -1,5 +1,6 @@
 #!/bin/sh
 # cli_doctor.sh - `claim doctor`, ping and wait: what they find, and what is said when a socket does not answer.
+# shellcheck disable=SC2317 # functions that until_ok and exits call
 # shellcheck source=tests/cli_lib.sh
 . "$(dirname "$0")/cli_lib.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # cli_verbs.sh - the plain verbs: their answers, exit codes, text and JSON, on both stores.
 # shellcheck disable=SC2016 # jq expands its own variables
+# shellcheck disable=SC2317 # functions that until_ok and exits call
 # shellcheck source=tests/cli_lib.sh
 . "$(dirname "$0")/cli_lib.sh"
 

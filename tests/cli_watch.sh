@@ -1,5 +1,6 @@
 #!/bin/sh
 # cli_watch.sh - `claim watch`: what it prints, and how it ends.
+# shellcheck disable=SC2317 # functions that until_ok and exits call
 # shellcheck source=tests/cli_lib.sh
 . "$(dirname "$0")/cli_lib.sh"
 
