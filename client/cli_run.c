@@ -25,7 +25,6 @@ static int give_up(struct run *run, int status)
 static bool win(struct run *run, int *status)
 {
 	bool asked = false; /* --reconcile settles what nobody knows, once */
-	*status = CLI_UNREACHABLE;
 	for (;;) {
 		if (!run_claim(run) || !run->reply) {
 			*status = run_no_answer(run);
@@ -35,6 +34,7 @@ static bool win(struct run *run, int *status)
 			return true;
 		if (run->ask_code == CLAIM_WON) {
 			cli_say("the daemon answered WON without a fence. Not run");
+			*status = give_up(run, CLI_UNREACHABLE);
 			return false;
 		}
 		if (run->ask_code != CLAIM_UNKNOWN || !run->config->reconcile || asked) {
@@ -44,10 +44,6 @@ static bool win(struct run *run, int *status)
 		asked = true;
 		if (!run_reconcile_unknown(run, status))
 			return false;
-		if (run->stop_signal != 0) {
-			*status = give_up(run, 128 + run->stop_signal);
-			return false;
-		}
 	}
 }
 

@@ -143,6 +143,8 @@ static void say_unreachable(const struct run *run, int code)
 		err_set(&why, "cannot reach %s: %s", run->link.path, run->link.why.text);
 	cli_say_error(code, run->link.path, why.text);
 	cli_say("the command was not started");
+	if (code == CLAIM_E_UNCERTAIN)
+		hint_say(run->config->cli, "what is there now", "status", 0, run->config->key);
 }
 
 int run_no_answer(struct run *run)

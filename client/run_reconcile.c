@@ -122,6 +122,5 @@ bool run_reconcile_unknown(struct run *run, int *status)
 		return false;
 	}
 	/* Whatever else was answered: who asks for the claim is told how it stands. */
-	run->fence = 0;
 	return true;
 }

@@ -91,6 +91,17 @@ START_TEST(put_off)
 }
 END_TEST
 
+START_TEST(none_is_never_over)
+{
+	struct lease lease;
+	lease_none(&lease);
+	ck_assert_int_eq(lease_term_at(&lease), INT64_MAX);
+	ck_assert_int_eq(lease_kill_at(&lease), INT64_MAX);
+	ck_assert_int_eq(lease_renew_at(&lease), INT64_MAX);
+	ck_assert_int_eq(lease_wanted(&lease, 1000 * HOUR), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("lease");
@@ -100,6 +111,7 @@ int main(void)
 	tcase_add_test(tcase, kill_after_is_cut_by_a_short_lease_only);
 	tcase_add_test(tcase, hold_is_the_last_moment);
 	tcase_add_test(tcase, put_off);
+	tcase_add_test(tcase, none_is_never_over);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -39,7 +39,7 @@ exit_codes()
 
 reports()
 {
-	sh -c '"$1" run --status-fd 3 status -- sh -c "echo not mine >&3; exit 3" 3>"$2/status" 2>"$2/err"' sh "$claim" "$dir"
+	sh -c '"$1" run --status-fd 3 status -- sh -c "echo not mine >&3; ls -l /proc/self/fd | grep -q status && exit 9; exit 3" 3>"$2/status" 2>"$2/err"' sh "$claim" "$dir"
 	same 'the exit code' 3 $?
 	fence=$(($(fence_of status) - 1)) # RELEASE took one more
 	same 'the line, and the command has not got the descriptor' \
@@ -104,7 +104,8 @@ hint()
 # Burned and unknown keys say so, and what they offer does what it says, with every key and place.
 hints()
 {
-	for key in plain 'two words' "it's" '$(touch ran)`touch ran`' '--odd' '-x' 'back\slash' "$(printf 'caf\303\251\033[1m')"; do
+	for key in plain 'two words' "it's" '$(touch ran)`touch ran`' '--odd' '-x' 'back\slash' "$(printf 'caf\303\251\033[1m')" \
+		"$(printf 'it\047s \\ \001')"; do
 		exits "burns: $key" 4 "$claim" --namespace 'name space' --socket "$CLAIMD_SOCKET" run --fail-on 4 --key "$key" -- sh -c 'exit 4'
 		holds 'says so' "$(cat "$dir/err")" '*the key is burned*'
 		exits 'burned' 4 "$claim" --namespace 'name space' --socket "$CLAIMD_SOCKET" run --key "$key" -- touch "$dir/ran"

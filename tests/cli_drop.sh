@@ -85,7 +85,7 @@ cut_released()
 		say STALE fence=78 state=free
 		eof
 	END
-	exits 'cut under drop=release' 125 "$claim" run --drop release --lease 1h --kill-after 1h --report "$dir/report" key -- \
+	exits 'cut under drop=release' 125 timeout 60 "$claim" run --drop release --lease 1h --kill-after 1h --report "$dir/report" key -- \
 		sh -c "$deaf" sh "$dir"
 	holds 'it says why' "$(cat "$dir/err")" '*with --drop the claim goes with it*'
 	holds 'KILL, and nothing else' "$(cat "$dir/report")" '*settled=release recorded=0 signal=9 cause=lost'
@@ -104,7 +104,7 @@ cut_released()
 		eof
 	END
 	# The cut comes in the time between TERM and KILL.
-	exits 'cut while it ends' 124 "$claim" run --drop release --lease 1h --kill-after 1h --timeout 300ms key -- \
+	exits 'cut while it ends' 124 timeout 60 "$claim" run --drop release --lease 1h --kill-after 1h --timeout 300ms key -- \
 		sh -c "trap 'touch $dir/asked' TERM; i=0; while [ \$i -lt 1000 ]; do sleep 0.02; i=\$((i + 1)); done" sh "$dir"
 	peer_ok 'cut while it ends'
 }
@@ -125,7 +125,7 @@ cut_unknown()
 		say OK state=done fence=77 ttl_ms=1000
 		eof
 	END
-	exits 'cut under drop=unknown' 125 "$claim" run --drop unknown --lease 1h --kill-after 1h --report "$dir/report" key -- \
+	exits 'cut under drop=unknown' 125 timeout 60 "$claim" run --drop unknown --lease 1h --kill-after 1h --report "$dir/report" key -- \
 		sh -c 'trap "exit 0" TERM; touch "$1/asked"; while :; do sleep 0.02; done' sh "$dir"
 	holds 'what it said itself counts' "$(cat "$dir/report")" '*settled=complete recorded=1 status=0 cause=lost'
 	peer_ok 'cut under drop=unknown'
@@ -145,7 +145,7 @@ cut_unknown()
 		say OK state=free fence=78
 		eof
 	END
-	exits 'cut before the start' 69 "$claim" run --drop unknown --lease 1h --wait=1m key -- touch "$dir/ran"
+	exits 'cut before the start' 69 timeout 60 "$claim" run --drop unknown --lease 1h --wait=1m key -- touch "$dir/ran"
 	same 'it did not run' no "$([ -e "$dir/ran" ] && echo yes || echo no)"
 	peer_ok 'cut before the start'
 }
@@ -169,7 +169,7 @@ told()
 		say OK state=done fence=77 ttl_ms=1000
 		eof
 	END
-	exits 'news of others' 0 "$claim" run --lease 1h key -- sh -c 'touch "$1/asked"; while [ ! -e "$1/go" ]; do sleep 0.02; done' sh "$dir"
+	exits 'news of others' 0 timeout 60 "$claim" run --lease 1h key -- sh -c 'touch "$1/asked"; while [ ! -e "$1/go" ]; do sleep 0.02; done' sh "$dir"
 	peer_ok 'news of others'
 	peer <<-END
 		accept
@@ -182,7 +182,7 @@ told()
 		say STALE fence=78 state=claimed
 		eof
 	END
-	exits 'LOST' 125 "$claim" run --lease 1h --report "$dir/report" key -- sh -c 'touch "$1/asked"; exec sleep 100' sh "$dir"
+	exits 'LOST' 125 timeout 60 "$claim" run --lease 1h --report "$dir/report" key -- sh -c 'touch "$1/asked"; exec sleep 100' sh "$dir"
 	holds 'it says so' "$(cat "$dir/err")" '*the daemon says so: taken*'
 	holds 'TERM first' "$(cat "$dir/report")" '*signal=15 cause=lost'
 	peer_ok 'LOST'
@@ -192,13 +192,13 @@ told()
 start()
 {
 	rm -f "$dir/pid"
-	"$claim" run --lease 1h --drop "$1" "$2" -- sh -c 'echo $$ >"$1/pid"; exec sleep 100' sh "$dir" 2>"$dir/err" &
+	"$claim" run --lease 60s --drop "$1" "$2" -- sh -c 'echo $$ >"$1/pid"; exec sleep 100' sh "$dir" 2>"$dir/err" &
 	run=$!
 	pids="$pids $run"
 	until_ok 'it runs' test -s "$dir/pid"
 }
 
-# With a daemon: the lease is an hour, and nobody waits for it.
+# With a daemon: nobody waits for the end of the lease.
 with_a_daemon()
 {
 	start release wrapper

@@ -172,6 +172,17 @@ not_recorded()
 	check yes
 	holds "$name: loud" "$(cat "$dir/err")" '*SUCCEEDED, BUT THAT IS NOT RECORDED*taken over*'
 	holds "$name: the report" "$(cat "$dir/report")" 'RAN exit=0 * recorded=0 *'
+	script 'the daemon is gone for good' <<-END
+		accept
+		hello
+		want CLAIM key *
+		$won
+		want COMPLETE key *
+	END
+	claim_run 0 "$claim" run --lease 1s --report "$dir/report" key -- touch "$dir/ran"
+	check yes
+	holds "$name: loud" "$(cat "$dir/err")" '*SUCCEEDED, BUT THAT IS NOT RECORDED (*do not run it again; record it: claim complete --fence 77 key'
+	holds "$name: the report" "$(cat "$dir/report")" 'RAN exit=0 * recorded=0 *'
 	script 'the record refuses' <<-END
 		accept
 		hello

@@ -92,10 +92,10 @@ slept()
 	same 'nobody knows' unknown "$(state slept)"
 }
 
-# Taken away by hand: the daemon tells so at once, however long the lease is.
+# Taken away by hand: the daemon tells so at once, long before the next renewal.
 taken()
 {
-	start taken --lease 1h
+	start taken --lease 60s
 	until_ok 'the key is deleted' "$claim" forget taken --force
 	ends 'it is told' 125 "$run"
 	holds 'it says so' "$(cat "$dir/err")" '*the daemon says so: taken*'

@@ -66,7 +66,7 @@ answers()
 	exits 'killed by a signal' 79 "$claim" run --reconcile 'kill -KILL $$' "$1-signal" -- touch "$dir/ran"
 	same "$1: nobody knows" 'no unknown' "$(ran) $(state "$1-signal")"
 	"$1" "$1-slow"
-	exits 'it takes too long' 79 "$claim" run --timeout 100ms --reconcile 'exec sleep 100' "$1-slow" -- touch "$dir/ran"
+	exits 'it takes too long' 79 "$claim" run --timeout 300ms --reconcile 'trap "exit 1" TERM; while :; do sleep 0.02; done' "$1-slow" -- touch "$dir/ran"
 	same "$1: nobody knows" 'no unknown' "$(ran) $(state "$1-slow")"
 	"$1" "$1-codes"
 	exits 'another code for unknown' 80 "$claim" run --unknown-exit 80 --reconcile 'exit 3' "$1-codes" -- touch "$dir/ran"
@@ -101,6 +101,14 @@ streams()
 	fence=$(fence_of streams2)
 	exits 'under no claim' 79 "$claim" run --reconcile 'echo "$CLAIM_FENCE $CLAIM_WAS [$CLAIM_TOKEN] $CLAIM_ATTEMPT"; exit 3' streams2 -- true
 	holds 'it is told of the record' "$(cat "$dir/err")" "*$fence unknown \\[\\] 0*"
+}
+
+# Nothing of it is left when the command runs, and the command has all to itself.
+over()
+{
+	lapse over
+	exits 'it leaves a process behind' 7 "$claim" run --reconcile "sleep 100 & echo \$! >$dir/pid; exit 1" over -- \
+		sh -c 'read -r state rest <"/proc/$(cat "$1/pid")/status" && [ "$state" ] && exit 8; trap "exit 7" USR1; kill -USR1 $PPID; while :; do sleep 0.02; done' sh "$dir"
 }
 
 # start KEY COMMAND: --reconcile that runs until it is ended, as $run.
@@ -257,6 +265,15 @@ races()
 	END
 	exits 'not allowed' 79 "$claim" run --reconcile 'exit 1' key -- touch "$dir/ran"
 	peer_ok 'not allowed'
+	peer <<-END
+		accept
+		hello
+		want CLAIM key *
+		say UNKNOWN fence=77 age_ms=5
+		want RESOLVE key as=free fence=77 reason=*
+	END
+	exits 'the daemon is gone for good' 79 timeout 60 "$claim" run --reconcile 'exit 1' key -- touch "$dir/ran"
+	peer_ok 'the daemon is gone for good'
 	same 'none of these ran' no "$(ran)"
 }
 
@@ -269,6 +286,7 @@ for store in memory: "sqlite:$dir/db"; do
 	answers doubt
 	not_asked
 	streams
+	over
 	stopped
 	held
 	daemon_kill

@@ -54,6 +54,24 @@ store_down()
 	unguarded 'not found' 127 "$claim" run key -- "$dir/none"
 	unguarded 'fails and leaves a process behind' 3 "$claim" run key -- sh -c 'sleep 100 & echo $! >"$1/pid"; exit 3' sh "$dir"
 	same 'it is gone' yes "$(gone "$(cat "$dir/pid")" && echo yes || echo no)"
+	peer <<-END
+		accept
+		hello
+		want CLAIM key *
+		touch $dir/asked
+		wait $dir/go
+		say WON fence=0 guarded=0
+		eof
+	END
+	"$bin/tests/pty" --signals "$claim" run key -- touch "$dir/ran" 2>/dev/null &
+	run=$!
+	pids="$pids $run"
+	until_ok 'it asks' test -e "$dir/asked"
+	kill -TERM "$run"
+	touch "$dir/go"
+	ends 'a stop before it is started' 143 "$run"
+	same 'it did not run' no "$([ -e "$dir/ran" ] && echo yes || echo no)"
+	peer_ok 'a stop before it is started'
 	for half in 'fence=0' 'fence=0 guarded=1' 'guarded=0' 'fence=x guarded=0'; do
 		peer <<-END
 			accept

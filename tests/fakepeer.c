@@ -12,7 +12,7 @@
  *     raw TEXT        sends octets without LF
  *     blob N          sends N octets "x"
  *     close           closes the connection
- *     eof             waits until the other end closes
+ *     eof             waits until the other end closes; nothing more may come before
  *     wait FILE       waits until there is such a file
  *     touch FILE      makes one
  */
@@ -148,8 +148,8 @@ static bool talk(int fd, const char *line)
 		for (long n = strtol(rest, NULL, 10); n > 0; n--)
 			put(fd, "x", 1);
 	} else if (is(line, "eof", &rest)) {
-		while (get(fd) >= 0)
-			;
+		if (get(fd) >= 0)
+			fail("there was more");
 	} else {
 		return false;
 	}
