@@ -11,7 +11,7 @@
 #include "../proto/text.h"
 
 #define JSON_MAX_LEVELS 64
-#define JSON_MAX_NUMBER 63 /* octets of a number; more cJSON does not read */
+#define JSON_MAX_NUMBER 63 /* octets of a number; more not every version of cJSON reads */
 
 /*
  * One JSON object (RFC 8259) with at most JSON_MAX_LEVELS of objects and

@@ -218,7 +218,7 @@ static const struct {
      "{\"\xed\x9f\xbf\":4,\"\xf0\x90\x80\x80\":2,\"\xf4\x8f\xbf\xbf\":5,\"\xee\x80\x80\":3,\"\xef\xbf\xbf\":1}"},
     {"{\"a\":[1,1.0,10e-1,0.1E1,1e0,1E+0]}", "{\"a\":[1,1,1,1,1,1]}"},
     {"{\"a\":9007199254740992,\"b\":-9007199254740992}", "{\"a\":9007199254740992,\"b\":-9007199254740992}"},
-    {"{\"a\":[1e-400,9007199254740993.0,-0]}", "{\"a\":[0,9007199254740992,0]}"},
+    {"{\"a\":[1e-400,9007199254740993.0,9007199254740993e0,-0]}", "{\"a\":[0,9007199254740992,9007199254740992,0]}"},
     {"{\"a\":0.1234567890123456789012345678901234567890123456789012345678901}", "{\"a\":0.12345678901234568}"},
 };
 
@@ -379,6 +379,8 @@ static const struct {
     {"{\"a\":\"\\ud800\"}", "half of a surrogate pair"},
     {"{\"a\":\"\\udc00\"}", "half of a surrogate pair"},
     {"{\"a\":\"\\udc00\\ud800\"}", "half of a surrogate pair"},
+    {"{\"a\":\"\\udc00\\udc00\"}", "half of a surrogate pair"},
+    {"{\"a\":\"\\ud800\\ue000\"}", "half of a surrogate pair"},
     {"{\"a\":\"\\ud800\\u0041\"}", "half of a surrogate pair"},
     {"{\"a\":\"\\ud800\\ud800\"}", "half of a surrogate pair"},
     {"{\"a\":\"\\ud800x\"}", "half of a surrogate pair"},
@@ -435,6 +437,16 @@ START_TEST(no_part_of_json_is_json)
 }
 END_TEST
 
+/* Short, since not every version of cJSON reads a number of more than 63 octets. */
+START_TEST(an_integer_beyond_2_53_becomes_a_short_one_that_is_infinite)
+{
+	char text[] = "{\"a\":[-12345678901234567,9007199254740992]}";
+
+	ck_assert(json_strict(text, sizeof text - 1, &err));
+	ck_assert_str_eq(text, "{\"a\":[-9e999            ,9007199254740992]}");
+}
+END_TEST
+
 START_TEST(a_raw_nul_is_refused_anywhere)
 {
 	static const char whole[] = " {\"ab\" : [\"c\",1.5e1,true]} ";
@@ -487,6 +499,7 @@ int main(void)
 	tcase_add_test(tests, a_shown_name_is_cut_between_characters);
 	tcase_add_loop_test(tests, it_is_refused, 0, sizeof refused / sizeof refused[0]);
 	tcase_add_test(tests, no_part_of_json_is_json);
+	tcase_add_test(tests, an_integer_beyond_2_53_becomes_a_short_one_that_is_infinite);
 	tcase_add_test(tests, a_raw_nul_is_refused_anywhere);
 	tcase_add_test(tests, levels_have_a_limit);
 	suite_add_tcase(suite, tests);
