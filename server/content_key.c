@@ -290,7 +290,8 @@ enum err content_key(const struct content_key_ask *ask, char out[65], struct err
 		code = choose(tree, OPT_ROUND, ask->round, err);
 	if (code == ERR_NONE && is_nothing(tree)) {
 		err_set(err,
-			"there is nothing in it: all jobs of that kind would have this key; name a field that differs");
+			"nothing is left of the JSON but null, \"\", [] or {}: each such job would have the same key; "
+			"choose a field that differs");
 		code = ERR_BADKEY;
 	}
 	if (code == ERR_NONE)

@@ -169,7 +169,7 @@ START_TEST(there_is_no_key_of_nothing)
 
 	ck_assert_int_eq(code, left[_i].nothing ? ERR_BADKEY : ERR_NONE);
 	if (left[_i].nothing)
-		ck_assert_ptr_nonnull(strstr(err.text, "there is nothing in it"));
+		ck_assert_ptr_nonnull(strstr(err.text, "nothing is left of the JSON"));
 }
 END_TEST
 
