@@ -12,6 +12,8 @@
  *     }
  *     claim_close(conn);
  *
+ * Or, with one call for all of that: claim_once, at the end. For a program with an event loop: claim_submit and claim_process.
+ *
  * Rules
  *   Only CLAIM_WON permits the work. On any other answer, also one that is not listed here: do not run.
  *   After the work never report a failure of claim_complete as a failure of the work: repeat claim_complete.
@@ -25,6 +27,8 @@
  *             ask twice: a CLAIM only with its token, FORGET and RESOLVE never. What was not asked again and may have been
  *             done is CLAIM_E_UNCERTAIN.
  * Threads     A connection may be used by one thread at a time. There is no global state.
+ * Disabled    With CLAIMD_DISABLED=1 in the environment when a connection is opened nothing is guarded (for tests of the work
+ *             itself): claim_acquire wins at once with fence 0, settling does nothing. claim_unguarded says so.
  * Fork        A connection does not survive fork in the child: calls there return CLAIM_E_FORKED; claim_close is allowed.
  * Signals     None is handled, changed or raised (sockets are written with MSG_NOSIGNAL). Descriptors are close-on-exec.
  */
@@ -61,6 +65,7 @@ enum claim_code {
 	CLAIM_ITEM,     /* LIST: one record; ask claim_next for the next one */
 	CLAIM_END,      /* LIST: the page is over; field cursor when there are more */
 	CLAIM_OTHER,    /* a word that this library has never heard of: do not run */
+	CLAIM_EVENT,    /* a line that comes by itself, for claim_on_event */
 
 	CLAIM_E_NOMEM = -1,       /* no memory; nothing was asked */
 	CLAIM_E_INVAL = -2,       /* the request is wrong: an argument is empty, too long or out of range */
@@ -100,11 +105,25 @@ struct claim_options {
 	const char *fp;    /* fingerprint of the request, up to 128 characters */
 	const char *owner; /* who holds it, for people, up to 128 characters */
 	int lapse_unknown; /* not 0: when the lease lapses, nobody takes over and a person must settle it */
+	int64_t
+	    wait_ms; /* wait so long for a key that is held; the call may take that longer than the connection's timeout */
+	int64_t atleast_ms; /* the key stays taken for so long after the win, even when it is settled or released */
+	/* These bind the claim to the connection: they are over when it is cut, even where it is made anew. */
+	int64_t hold_ms; /* the daemon renews the lease while the connection lives, until so long after the win */
+	int drop; /* an enum claim_drop; with another than CLAIM_DROP_KEEP there is no token, so that a CLAIM which is cut is
+	                    not repeated: CLAIM_E_UNCERTAIN */
+	int notify; /* not 0: events RENEWED and LOST, see claim_on_event */
+};
+/* What becomes of a claim whose connection ends before a settlement. */
+enum claim_drop {
+	CLAIM_DROP_KEEP,    /* the lease runs out */
+	CLAIM_DROP_RELEASE, /* it did not happen: somebody may try again at once */
+	CLAIM_DROP_UNKNOWN  /* nobody knows: a person must settle it */
 };
 #define CLAIM_NEVER INT64_MAX
-#define CLAIM_OPTIONS_INIT                                              \
-	{                                                               \
-		sizeof(struct claim_options), 0, 0, NULL, NULL, NULL, 0 \
+#define CLAIM_OPTIONS_INIT                                                             \
+	{                                                                              \
+		sizeof(struct claim_options), 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0 \
 	}
 
 /*
@@ -115,7 +134,11 @@ CLAIM_API int claim_acquire(claim_conn *conn, const void *key, size_t key_len, c
 			    claim_grant **out);
 CLAIM_API void claim_grant_free(claim_grant *grant);
 CLAIM_API int64_t claim_grant_fence(const claim_grant *grant);
+/* "" where the claim has none (drop). */
 CLAIM_API const char *claim_grant_token(const claim_grant *grant);
+/* Not 0: nothing stands behind this win, since the daemon is allowed to go on without its store (on_store_down=run-unguarded),
+ * or CLAIMD_DISABLED=1 is set. The work may be done twice. */
+CLAIM_API int claim_unguarded(const claim_grant *grant);
 
 /* The holder's verbs: CLAIM_OK, CLAIM_STALE when it is not ours any more, or an error. All may be repeated. */
 /* It happened. result NULL: none is recorded; "" with 0 is an empty one. Field kept=0: it was too big and is not kept. */
@@ -151,6 +174,120 @@ CLAIM_API const char *claim_field_at(const claim_conn *conn, size_t at, const ch
 CLAIM_API int64_t claim_number(const claim_conn *conn, const char *name, int64_t fallback);
 /* The body; NULL when there was none, which is not the same as an empty one. */
 CLAIM_API const void *claim_body(const claim_conn *conn, size_t *len);
+
+/*
+ * ---- for an event loop: nothing here blocks ----
+ *
+ * Poll claim_fd for claim_events (of poll(2)), claim_timeout_ms at the longest, then call claim_process; all three may be
+ * others after each call on the connection. Many calls may be under way, each is answered when its answer is there, in any
+ * order, or ends with the connection's timeout. The blocking calls above may be mixed in, but not from inside a callback;
+ * callbacks of other calls then run while they block.
+ */
+
+/* One answer: `code` as the calls above return it; claim_field and the others read it, until the callback returns. After
+ * CLAIM_ITEM more follow; with anything else the call is over. Runs inside claim_process (or a call that blocks), never inside
+ * claim_submit. It may submit more, and it may close the connection. */
+typedef void claim_callback(claim_conn *conn, int code, void *arg);
+
+/* -1 while there is no connection: then only the time-out counts. */
+CLAIM_API int claim_fd(const claim_conn *conn);
+CLAIM_API int claim_events(const claim_conn *conn);
+/* Milliseconds until claim_process must be called even if nothing happens; -1: never. */
+CLAIM_API int claim_timeout_ms(const claim_conn *conn);
+/* Connects, writes, reads, and calls back. conn may have been closed by a callback: then it is gone when this returns. */
+CLAIM_API void claim_process(claim_conn *conn);
+
+/* Asks; `done` is called with each answer. CLAIM_OK, CLAIM_E_INVAL, CLAIM_E_NOMEM or CLAIM_E_FORKED: on an error nothing
+ * was asked and `done` is not called. The line as for claim_call, without tag=. */
+CLAIM_API int claim_submit(claim_conn *conn, const void *line, size_t line_len, const void *body, size_t body_len,
+			   claim_callback *done, void *arg);
+/* As claim_acquire. In the callback with CLAIM_WON claim_take_grant gives the grant, which is then the caller's. */
+CLAIM_API int claim_submit_acquire(claim_conn *conn, const void *key, size_t key_len,
+				   const struct claim_options *options, claim_callback *done, void *arg);
+/* NULL: nothing was won here, or it has been taken. */
+CLAIM_API claim_grant *claim_take_grant(claim_conn *conn);
+
+/* What a holder says. */
+enum claim_verb { CLAIM_COMPLETE, CLAIM_FAIL, CLAIM_RELEASE, CLAIM_DOUBT, CLAIM_CHECK };
+/* As claim_complete and its like; the result is for CLAIM_COMPLETE and CLAIM_FAIL. The grant may be freed at once. */
+CLAIM_API int claim_submit_verb(claim_conn *conn, const claim_grant *grant, enum claim_verb verb, const void *result,
+				size_t result_len, claim_callback *done, void *arg);
+CLAIM_API int claim_submit_renew(claim_conn *conn, const claim_grant *grant, int64_t lease_ms, claim_callback *done,
+				 void *arg);
+
+/* What comes by itself. `code` is CLAIM_EVENT, and claim_word is RENEWED, LOST, or what WATCH tells; or it is
+ * CLAIM_E_UNREACHABLE: the connection was cut, so that WATCH, hold and notify of it are over: ask again (claim_renew by
+ * hand keeps a claim alive meanwhile). NULL: nobody is told. */
+CLAIM_API void claim_on_event(claim_conn *conn, claim_callback *event, void *arg);
+
+/* ---- content keys ---- */
+
+/* The same key for the same JSON object, whatever its order and spaces, in every language: the daemon's KEY. fields, except, round
+ * as in claim-protocol(7), NULL: none. out gets 64 hex digits and a NUL. CLAIM_OK, or why not (CLAIM_E_INVAL: no key can be
+ * made of it; claim_detail says what is wrong). */
+CLAIM_API int claim_key_json(claim_conn *conn, const void *json, size_t json_len, const char *fields,
+			     const char *except, const char *round, char out[65]);
+/* SHA-256 of octets, as 64 hex digits and a NUL. Asks nobody. */
+CLAIM_API void claim_key_bytes(const void *data, size_t len, char out[65]);
+
+/* ---- all in one call ---- */
+
+typedef struct claim_run claim_run; /* a claim while its work runs */
+
+/* What the work came to. */
+enum claim_outcome {
+	CLAIM_DID,       /* it happened: COMPLETE */
+	CLAIM_NEVER_DO,  /* it will never happen: FAIL */
+	CLAIM_TRY_AGAIN, /* it did not happen: RELEASE */
+	CLAIM_NOT_SURE   /* nobody knows: DOUBT */
+};
+
+/* The work. Called in the thread of claim_once, only where the key was won. May call what is below, and not use the connection. */
+typedef enum claim_outcome claim_work(claim_run *run, void *arg);
+
+CLAIM_API int64_t claim_run_fence(const claim_run *run);
+/* Is it the first attempt (1), or what one is it? */
+CLAIM_API int64_t claim_run_attempts(const claim_run *run);
+/* What to record with CLAIM_DID or CLAIM_NEVER_DO; copied. CLAIM_OK or CLAIM_E_NOMEM. */
+CLAIM_API int claim_run_result(claim_run *run, const void *result, size_t result_len);
+/*
+ * Holds on to the claim: call it whenever you like, more often than a third of the lease; it asks the daemon only when that is
+ * over. CLAIM_OK: go on. CLAIM_STALE: it is lost, stop before you do harm. An error: it could not be renewed now;
+ * claim_run_left_ms says how long you are still safe.
+ */
+CLAIM_API int claim_run_renew(claim_run *run);
+/* How long the lease surely lasts, by our own clock; 0: it may be over. */
+CLAIM_API int64_t claim_run_left_ms(const claim_run *run);
+
+/* What claim_once is told and tells. Start from CLAIM_ONCE_INIT. Hooks may be NULL; the answer is read from conn with claim_field. */
+struct claim_once {
+	size_t size; /* sizeof(struct claim_once), set by CLAIM_ONCE_INIT */
+	struct claim_options claim;
+	int64_t settle_ms;                              /* how long recording the outcome is tried; 0: 60 s */
+	void *arg;                                      /* for the work and the hooks */
+	void (*duplicate)(claim_conn *conn, void *arg); /* it was done before: claim_body has the result */
+	void (*conflict)(claim_conn *conn, void *arg);  /* somebody works on it: try again after retry_ms */
+	void (*mismatch)(claim_conn *conn, void *arg);  /* the key was used for another request */
+	void (*unguarded)(claim_conn *conn, void *arg); /* it is about to run, and nothing guards it */
+	void (*settle_failed)(claim_conn *conn, int code,
+			      void *arg); /* it ran, and that is not recorded: log it loudly, and never
+	                                                                 report it as a failure of the work */
+	int ran;                          /* out: not 0 when the work was called */
+};
+#define CLAIM_ONCE_INIT                                                                                 \
+	{                                                                                               \
+		sizeof(struct claim_once), CLAIM_OPTIONS_INIT, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0 \
+	}
+
+/*
+ * Claims the key, does the work if it was won, and records its outcome, which is repeated until the daemon has it.
+ *   CLAIM_OK       it ran, and its outcome is recorded
+ *   CLAIM_DONE     it was done before; claim_body has the result. CLAIM_FAILED: it was burned before
+ *   CLAIM_HELD, CLAIM_MISMATCH, CLAIM_UNKNOWN, CLAIM_OTHER, or an error with ran = 0: it did not run
+ *   CLAIM_STALE    it ran longer than its lease, and somebody else has the key now
+ *   an error with ran = 1: it ran, and that could not be recorded within settle_ms
+ */
+CLAIM_API int claim_once(claim_conn *conn, const void *key, size_t key_len, struct claim_once *once, claim_work *work);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,7 @@
 #include "../proto/mem.h"
 
 #define SPACE_MIN 4096
+#define OWN_TAG "lc" /* in front of the number of a tag that is ours; the caller's own lines may have tags too */
 
 /* ---- calls ---- */
 
@@ -44,13 +45,22 @@ static bool line_repeats(struct slice line)
 
 bool call_init(struct call *call, struct slice line, struct slice body)
 {
-	size_t cap = line.len + body.len + 32;
+	return call_init_tagged(call, line, body, 0);
+}
+
+bool call_init_tagged(struct call *call, struct slice line, struct slice body, uint64_t tag)
+{
+	size_t cap = line.len + body.len + 64;
 	char *frame = mem_alloc(cap);
 	if (!frame)
 		return false;
 	struct writer w;
 	writer_init(&w, frame, cap);
 	writer_slice(&w, line);
+	if (tag != 0) {
+		writer_text(&w, " tag=" OWN_TAG);
+		writer_int(&w, (int64_t)tag);
+	}
 	if (body.data) {
 		writer_text(&w, " body=");
 		writer_int(&w, (int64_t)body.len);
@@ -60,7 +70,7 @@ bool call_init(struct call *call, struct slice line, struct slice body)
 		writer_slice(&w, body);
 		writer_char(&w, '\n');
 	}
-	*call = (struct call){.frame = frame, .size = w.len, .repeat = line_repeats(line)};
+	*call = (struct call){.frame = frame, .size = w.len, .repeat = line_repeats(line), .tag = tag};
 	return true;
 }
 
@@ -136,7 +146,8 @@ bool client_forget(struct client *client, struct call *call)
 		return false;
 	}
 	list_remove(client, call);
-	return call->sent > 0;
+	/* An answer with a tag that nobody waits for is passed over. */
+	return call->sent > 0 && (call->tag == 0 || call->sent < call->size);
 }
 
 /* The call whose octets go next. */
@@ -243,6 +254,20 @@ static struct client_event greeted(struct client *client, bool *go_on)
 	return broken(client);
 }
 
+/* The call that the reply is for; NULL: none that was sent. *passed: its call was forgotten. */
+static struct call *call_answered(const struct client *client, bool *passed)
+{
+	struct slice text = reply_field(&client->reply, "tag");
+	int64_t tag = 0;
+	if (slice_starts(text, SLICE_OF(OWN_TAG)))
+		integer_parse((struct slice){text.data + strlen(OWN_TAG), text.len - strlen(OWN_TAG)}, &tag);
+	struct call *call = client->first;
+	while (call && call->tag != (uint64_t)tag)
+		call = call->next;
+	*passed = tag != 0 && !call;
+	return call && call->sent > 0 ? call : NULL;
+}
+
 /* Gives the reply to whom it belongs. */
 static struct client_event route(struct client *client, bool *go_on)
 {
@@ -251,8 +276,13 @@ static struct client_event route(struct client *client, bool *go_on)
 		return (struct client_event){.kind = CLIENT_EVENT, .reply = reply};
 	if (!client->greeted)
 		return greeted(client, go_on);
-	struct call *call = client->first;
-	if (!call || call->sent == 0) {
+	bool passed;
+	struct call *call = call_answered(client, &passed);
+	if (passed) {
+		*go_on = true;
+		return (struct client_event){0};
+	}
+	if (!call) {
 		err_set(&client->why, "an answer that nobody asked for: %.*s", (int)reply->word.len, reply->word.data);
 		return broken(client);
 	}

@@ -24,10 +24,13 @@ struct call {
 	bool tried;      /* an octet of it has left on some connection: it may have been done */
 	bool repeat;     /* may be asked again on another connection */
 	bool started;    /* a line of its reply has come */
+	uint64_t tag;    /* 0: none, its reply comes in the order of asking; else whenever it is there */
 };
 
 /* line: without LF and without body=. Whether it may be repeated follows from the line. False: no memory. */
 bool call_init(struct call *call, struct slice line, struct slice body);
+/* The same with a tag of ours, so that the line must have none; tag: not 0, and no other call's on the connection. */
+bool call_init_tagged(struct call *call, struct slice line, struct slice body, uint64_t tag);
 void call_release(struct call *call);
 
 enum client_kind {

@@ -4,7 +4,7 @@ libclaimcore_la_SOURCES = \
 	client/claim.h \
 	client/client.c client/client.h \
 	client/link.c client/link.h \
-	client/sync.c \
+	client/conn.c client/conn.h client/sync.c client/grant.c client/async.c client/once.c client/key.c \
 	client/error.c client/error.h
 libclaimcore_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libclaimcore_la_LIBADD = libproto.la
@@ -15,6 +15,8 @@ libclaim_la_SOURCES =
 libclaim_la_LIBADD = libclaimcore.la
 libclaim_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -Wl,--version-script=$(srcdir)/client/claim.map
 EXTRA_DIST += client/claim.map
+pkgconfigdir = $(libdir)/pkgconfig
+nodist_pkgconfig_DATA = client/claim.pc
 
 bin_PROGRAMS += claim
 claim_SOURCES = \
