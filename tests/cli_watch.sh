@@ -154,7 +154,13 @@ readers()
 	pids="$pids $watcher"
 	exec 9<"$dir/fifo"
 	long=$(printf '%01000d' 7)
-	until_ok 'it waits for its reader' full
+	awk -v long="$long" 'BEGIN { for (i = 0; i < 150; i++) print "CLAIM " i ":" long; print "QUIT" }' >"$dir/many"
+	until_ok 'it watches' full 1
+	kill -STOP "$watcher"
+	socat -t 20 - "UNIX-CONNECT:$CLAIMD_SOCKET" <"$dir/many" >"$dir/out"
+	same '150 claims' 150 "$(grep -c '^WON' "$dir/out")"
+	kill -CONT "$watcher"
+	until_ok 'it waits for its reader' full 45000
 	kill -TERM "$watcher"
 	until_ok 'a slow reader: the end' gone "$watcher"
 	ends 'a slow reader: status' 0 "$watcher"
@@ -189,12 +195,12 @@ watches()
 	[ "$("$claim" --json status | jq .connections)" = 2 ]
 }
 
-# Makes events, until nearly as much as a pipe holds was written: 16 pages, of lines that are not broken over two.
+# full N: makes an event, until so many octets were written. A pipe has 16 pages, and lines that fit are not broken over two.
 full()
 {
 	"$claim" run "$long" -- true
 	"$claim" forget "$long"
-	awk '/^wchar/ { exit !($2 > 45000) }' "/proc/$watcher/io"
+	awk -v n="$1" '/^wchar/ { exit !($2 >= n) }' "/proc/$watcher/io"
 }
 
 daemon_start memory:
