@@ -335,6 +335,14 @@ TESTS += tests/check_client
 endif
 
 if HAVE_CHECK
+check_PROGRAMS += tests/check_async
+tests_check_async_SOURCES = tests/check_async.c tests/spawn.c tests/spawn.h
+tests_check_async_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_async_LDADD = libclaimcore.la $(CHECK_LIBS)
+TESTS += tests/check_async
+endif
+
+if HAVE_CHECK
 check_PROGRAMS += tests/check_lease
 tests_check_lease_SOURCES = tests/check_lease.c client/lease.c client/lease.h
 tests_check_lease_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
