@@ -75,8 +75,8 @@ tests_check_access_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_access_LDADD = libserver.la $(CHECK_LIBS)
 TESTS += tests/check_access
 endif
-TESTS += tests/access.sh
-EXTRA_DIST += tests/access.sh
+TESTS += tests/access.sh tests/settings.sh
+EXTRA_DIST += tests/access.sh tests/settings.sh
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_conn

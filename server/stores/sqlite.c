@@ -73,7 +73,8 @@ void sqlite_health(struct sqlite *s, bool up, const struct errbuf *why)
 	bool changed;
 
 	uv_mutex_lock(&s->lock);
-	changed = s->up != up;
+	changed = !s->known || s->up != up;
+	s->known = true;
 	s->up = up;
 	s->why = *why;
 	uv_mutex_unlock(&s->lock);
@@ -98,11 +99,12 @@ static void on_news(uv_async_t *news)
 	struct op_list done;
 	struct errbuf why;
 	struct op *op;
-	bool up, over, made;
+	bool known, up, over, made;
 
 	op_list_init(&done);
 	uv_mutex_lock(&s->lock);
 	op_list_join(&done, &s->done);
+	known = s->known;
 	up = s->up;
 	why = s->why;
 	over = s->running == 0;
@@ -111,7 +113,8 @@ static void on_news(uv_async_t *news)
 	uv_mutex_unlock(&s->lock);
 	if (made)
 		store_made(s->front, s->path);
-	store_health(s->front, up, why.text);
+	if (known)
+		store_health(s->front, up, why.text);
 	while ((op = op_list_pop(&done)))
 		store_done(s->front, op);
 	if (!over || uv_is_closing((uv_handle_t *)news))
@@ -249,13 +252,16 @@ static bool sqlite_open(void **out, struct store *front, const char *url, const 
 			uv_loop_t *loop, struct errbuf *err)
 {
 	struct sqlite *s = sqlite_new(front, url, options, err);
+	struct errbuf why;
+	enum fit fit;
 	bool made;
 
 	if (!s)
 		return false;
 	s->db[SIDE_WRITER].make_folders = options->make_folders;
-	if (sqlite_db_open(&s->db[SIDE_WRITER], true, FIRST_LOOK_MS, &s->why) == FIT_NEVER) {
-		*err = s->why;
+	fit = sqlite_db_open(&s->db[SIDE_WRITER], true, FIRST_LOOK_MS, &why);
+	if (fit == FIT_NEVER) {
+		*err = why;
 		goto fail_store;
 	}
 	if (!sync_init(s)) {
@@ -267,6 +273,8 @@ static bool sqlite_open(void **out, struct store *front, const char *url, const 
 		goto fail_sync;
 	}
 	s->news.data = s;
+	if (fit == FIT_LATER) /* else nobody would hear of it before the first op */
+		sqlite_health(s, false, &why);
 	made = s->db[SIDE_WRITER].made; /* from now on that is its thread's */
 	if (!threads_start(s)) {
 		err_set(err, "sqlite: no thread can be started");

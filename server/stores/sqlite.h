@@ -46,6 +46,7 @@ struct sqlite {
 	struct op_list queue[SIDE__COUNT];
 	struct op_list done;
 	int running; /* 0: both threads are over, and the file is closed */
+	bool known;  /* whether it is up */
 	bool up;
 	bool made; /* a new store; to be told */
 	struct errbuf why;

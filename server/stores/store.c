@@ -20,6 +20,7 @@ struct store {
 	struct store_events events;
 	struct store_stats stats;
 	bool opened; /* events may go up */
+	bool known;  /* whether it is up */
 	bool up;
 	bool closing;
 	struct op *refused, **refused_end; /* answered here, not told yet */
@@ -177,8 +178,9 @@ void store_made(struct store *front, const char *where)
 
 void store_health(struct store *front, bool up, const char *why)
 {
-	if (front->up == up)
+	if (front->known && front->up == up)
 		return;
+	front->known = true;
 	front->up = up;
 	if (front->opened && front->events.health)
 		front->events.health(front->events.arg, up, why);
