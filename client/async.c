@@ -10,7 +10,9 @@
 #include "conn.h"
 
 #include <limits.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "../proto/mem.h"
 #include "error.h"
@@ -141,16 +143,37 @@ static void process(claim_conn *conn)
 	end_overdue(conn, now);
 }
 
+void async_watch(claim_conn *conn)
+{
+	short events = link_events(&conn->link);
+	bool fresh = conn->polled != conn->link.connects;
+	struct epoll_event wanted = {.events = (uint32_t)(events & POLLOUT ? EPOLLIN | EPOLLOUT : EPOLLIN)};
+	if (conn->epoll_fd < 0 || link_fd(&conn->link) < 0 || (!fresh && events == conn->polled_for))
+		return;
+	/* A descriptor that was closed has left by itself. */
+	if (epoll_ctl(conn->epoll_fd, fresh ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, link_fd(&conn->link), &wanted) != 0)
+		return;
+	conn->polled = conn->link.connects;
+	conn->polled_for = events;
+}
+
 /* ---- claim.h ---- */
 
-int claim_fd(const claim_conn *conn)
+/* An epoll descriptor is readable when something in it is ready, and stays the same when the socket in it changes. */
+int claim_fd(claim_conn *conn)
 {
-	return link_fd(&conn->link);
+	if (conn->epoll_fd < 0) {
+		conn->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+		conn->polled = 0;
+		async_watch(conn);
+	}
+	return conn->epoll_fd;
 }
 
 int claim_events(const claim_conn *conn)
 {
-	return link_events(&conn->link);
+	(void)conn;
+	return POLLIN;
 }
 
 int claim_timeout_ms(const claim_conn *conn)
@@ -171,6 +194,8 @@ void claim_process(claim_conn *conn)
 	process(conn);
 	if (conn->closing)
 		claim_close(conn);
+	else
+		async_watch(conn);
 }
 
 void claim_on_event(claim_conn *conn, claim_callback *event, void *arg)
@@ -210,6 +235,7 @@ static int submit(claim_conn *conn, const struct submission *what, claim_callbac
 	conn->first = async;
 	if (!async->unasked)
 		client_ask(&conn->link.client, &async->call);
+	async_watch(conn);
 	return CLAIM_OK;
 }
 

@@ -178,8 +178,8 @@ CLAIM_API const void *claim_body(const claim_conn *conn, size_t *len);
 /*
  * ---- for an event loop: nothing here blocks ----
  *
- * Poll claim_fd for claim_events (of poll(2)), claim_timeout_ms at the longest, then call claim_process; all three may be
- * others after each call on the connection. Many calls may be under way, each is answered when its answer is there, in any
+ * Poll claim_fd for claim_events (of poll(2)), claim_timeout_ms at the longest, then call claim_process. The time-out
+ * may be another one after each call on the connection. Many calls may be under way, each is answered when its answer is there, in any
  * order, or ends with the connection's timeout. The blocking calls above may be mixed in, but not from inside a callback;
  * callbacks of other calls then run while they block.
  */
@@ -189,8 +189,9 @@ CLAIM_API const void *claim_body(const claim_conn *conn, size_t *len);
  * claim_submit. It may submit more, and it may close the connection. */
 typedef void claim_callback(claim_conn *conn, int code, void *arg);
 
-/* -1 while there is no connection: then only the time-out counts. */
-CLAIM_API int claim_fd(const claim_conn *conn);
+/* One descriptor for as long as the connection is open, however often the daemon is connected anew, so that a loop adds it
+ * once. -1: there are no descriptors left. */
+CLAIM_API int claim_fd(claim_conn *conn);
 CLAIM_API int claim_events(const claim_conn *conn);
 /* Milliseconds until claim_process must be called even if nothing happens; -1: never. */
 CLAIM_API int claim_timeout_ms(const claim_conn *conn);

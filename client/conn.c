@@ -33,6 +33,7 @@ int claim_open(claim_conn **out, const char *path, const char *ns, int timeout_m
 	}
 	const char *disabled = getenv("CLAIMD_DISABLED");
 	conn->disabled = disabled && strcmp(disabled, "1") == 0;
+	conn->epoll_fd = -1;
 	conn->timeout_ms = timeout_ms;
 	*out = conn;
 	return CLAIM_OK;
@@ -47,6 +48,8 @@ void claim_close(claim_conn *conn)
 		return;
 	}
 	async_release(conn);
+	if (conn->epoll_fd >= 0)
+		close(conn->epoll_fd);
 	call_release(&conn->call);
 	link_release(&conn->link);
 	mem_free(conn);

@@ -35,6 +35,9 @@ struct claim_conn {
 	bool calling_back;
 	bool closing;          /* claim_close from inside a callback */
 	struct async *current; /* whose callback runs */
+	int epoll_fd;          /* what claim_fd gave: the link's descriptor is in it; -1: none was asked for */
+	uint64_t polled;       /* link.connects of the descriptor that is in it */
+	short polled_for;      /* its events */
 	claim_callback *event;
 	void *event_arg;
 };
@@ -69,6 +72,8 @@ bool conn_line_good(struct slice line);
 void async_take(claim_conn *conn, const struct client_event *event);
 /* The connection was lost: who listens to events must know. */
 void async_lost(claim_conn *conn);
+/* What the link waits for may be something else now. */
+void async_watch(claim_conn *conn);
 /* All are forgotten, without a callback. */
 void async_release(claim_conn *conn);
 

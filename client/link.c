@@ -124,6 +124,7 @@ static void link_connect(struct link *link, int64_t now_ms)
 	link->sys_errno = 0;
 	link->deaf = false;
 	link->fd = fd;
+	link->connects++;
 }
 
 /* A failed write does not end the connection: what the daemon said before it closed is read first, and then its end. */

@@ -16,6 +16,7 @@ struct link {
 	char path[108];      /* as long as sun_path */
 	int fd;              /* -1: not connected */
 	bool deaf;           /* the other end does not take any more; its last words are still read */
+	uint64_t connects;   /* how often it was connected: a new descriptor may have the number of the old one */
 	unsigned failures;   /* attempts in a row that brought no greeting */
 	int64_t retry_at_ms; /* not before this is the next one made */
 	uint64_t random;     /* state of the jitter */

@@ -111,7 +111,9 @@ static int call_line(claim_conn *conn, struct slice line, struct slice body, int
 	conn->open = true;
 	conn->deadline_ms = time_after(time_after(link_now_ms(), conn->timeout_ms), more_ms);
 	client_ask(&conn->link.client, &conn->call);
-	return call_wait(conn);
+	code = call_wait(conn);
+	async_watch(conn);
+	return code;
 }
 
 int claim_call(claim_conn *conn, const char *line, size_t line_len, const void *body, size_t body_len)
