@@ -7,6 +7,7 @@ srcdir=${srcdir:-.}
 contrib=$srcdir/contrib/completion
 mkdir "$dir/bin" "$dir/home" "$dir/files"
 ln -s "$claim" "$dir/bin/claim"
+ln -s "$claim" "$dir/bin/zzcommand"
 : >"$dir/files/one.json"
 PATH=$dir/bin:$PATH
 HOME=$dir/home
@@ -59,14 +60,14 @@ values()
 	same 'bash: verbs of help' 'release renew resolve' "$(by_bash help re)"
 	same 'bash: a value that may be left out' '' "$(by_bash run --wait '' | tr ' ' '\n' | grep -c one.json | grep -v 0)"
 	same 'bash: a key is not guessed' '' "$(by_bash status '')"
-	same 'bash: the command' claim "$(by_bash run key -- clai)"
+	same 'bash: the command' zzcommand "$(by_bash run key -- zzcomm)"
 	same 'bash: its files' "$dir/files/one.json" "$(by_bash run key -- cat "$dir/files/")"
 	same 'bash: its options are its own' '' "$(by_bash run key -- cat --)"
 	same 'fish: words of an option' 'done failed free' "$(by_fish 'resolve --as ')"
 	same 'fish: a file' "$dir/files/one.json" "$(by_fish "key --file $dir/files/")"
 	same 'fish: shells' 'bash fish zsh' "$(by_fish 'completion ')"
 	same 'fish: an option before the verb' 'stats status' "$(by_fish '--socket /s sta')"
-	same 'fish: the command' claim "$(by_fish 'run key -- clai')"
+	same 'fish: the command' zzcommand "$(by_fish 'run key -- zzcomm')"
 	same 'fish: its files' "$dir/files/one.json" "$(by_fish "run key -- cat $dir/files/")"
 }
 
@@ -127,10 +128,10 @@ tabs()
 		key I
 		key M
 		expect got:run --lapse reclaim key -- cat $dir/files/one.json
-		type claim run key -- clai
+		type claim run key -- zzcomm
 		key I
 		send x
-		expect got:run key -- claim x
+		expect got:run key -- zzcommand x
 		type claim st
 		key I
 		key I
