@@ -261,8 +261,8 @@ CLAIM_API int claim_run_renew(claim_run *run);
 CLAIM_API int64_t claim_run_left_ms(const claim_run *run);
 
 /* What claim_once is told and tells. Start from CLAIM_ONCE_INIT. Hooks may be NULL; the answer is read from conn with claim_field. */
-struct claim_once {
-	size_t size; /* sizeof(struct claim_once), set by CLAIM_ONCE_INIT */
+struct claim_once_options {
+	size_t size; /* sizeof(struct claim_once_options), set by CLAIM_ONCE_INIT */
 	struct claim_options claim;
 	int64_t settle_ms;                              /* how long recording the outcome is tried; 0: 60 s */
 	void *arg;                                      /* for the work and the hooks */
@@ -275,9 +275,9 @@ struct claim_once {
 	                                                                 report it as a failure of the work */
 	int ran;                          /* out: not 0 when the work was called */
 };
-#define CLAIM_ONCE_INIT                                                                                 \
-	{                                                                                               \
-		sizeof(struct claim_once), CLAIM_OPTIONS_INIT, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0 \
+#define CLAIM_ONCE_INIT                                                                                         \
+	{                                                                                                       \
+		sizeof(struct claim_once_options), CLAIM_OPTIONS_INIT, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0 \
 	}
 
 /*
@@ -288,7 +288,8 @@ struct claim_once {
  *   CLAIM_STALE    it ran longer than its lease, and somebody else has the key now
  *   an error with ran = 1: it ran, and that could not be recorded within settle_ms
  */
-CLAIM_API int claim_once(claim_conn *conn, const void *key, size_t key_len, struct claim_once *once, claim_work *work);
+CLAIM_API int claim_once(claim_conn *conn, const void *key, size_t key_len, struct claim_once_options *once,
+			 claim_work *work);
 
 #ifdef __cplusplus
 }

@@ -114,7 +114,7 @@ static void tell(void (*hook)(claim_conn *conn, void *arg), claim_conn *conn, vo
 		hook(conn, arg);
 }
 
-static int not_won(claim_conn *conn, const struct claim_once *once, int code)
+static int not_won(claim_conn *conn, const struct claim_once_options *once, int code)
 {
 	if (code == CLAIM_DONE)
 		tell(once->duplicate, conn, once->arg);
@@ -125,12 +125,12 @@ static int not_won(claim_conn *conn, const struct claim_once *once, int code)
 	return code;
 }
 
-int claim_once(claim_conn *conn, const void *key, size_t key_len, struct claim_once *once, claim_work *work)
+int claim_once(claim_conn *conn, const void *key, size_t key_len, struct claim_once_options *once, claim_work *work)
 {
 	claim_run run = {.conn = conn};
 	if (once->size != sizeof(*once) || !work)
 		return conn_fail(conn, CLAIM_E_INVAL,
-				 "struct claim_once begins with CLAIM_ONCE_INIT, and there must be work");
+				 "struct claim_once_options begins with CLAIM_ONCE_INIT, and there must be work");
 	once->ran = 0;
 	int64_t asked_ms = link_now_ms();
 	int code = claim_acquire(conn, key, key_len, &once->claim, &run.grant);

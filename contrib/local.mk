@@ -3,6 +3,7 @@ EXTRA_DIST += \
 	contrib/examples/orders/README.md \
 	contrib/examples/orders/worker contrib/examples/orders/place contrib/examples/orders/demo.sh \
 	contrib/examples/orders/make-deliveries.jq contrib/examples/orders/deliveries.jsonl \
+	contrib/examples/blocking/once.c contrib/examples/uvloop/loop.c \
 	contrib/prometheus/README.md contrib/prometheus/claimd.rules.yml contrib/prometheus/claimd.rules.test.yml
 
 # The service, and the package.

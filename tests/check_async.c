@@ -468,9 +468,9 @@ static void settle_failed(claim_conn *from, int code, void *arg)
 	on_hook('s');
 }
 
-static struct claim_once once_init(enum claim_outcome outcome)
+static struct claim_once_options once_init(enum claim_outcome outcome)
 {
-	struct claim_once once = CLAIM_ONCE_INIT;
+	struct claim_once_options once = CLAIM_ONCE_INIT;
 	memset(&work_, 0, sizeof(work_));
 	work_.outcome = outcome;
 	once.arg = &work_;
@@ -489,7 +489,7 @@ static const char *status(void)
 
 START_TEST(once_runs_once)
 {
-	struct claim_once once = once_init(CLAIM_DID);
+	struct claim_once_options once = once_init(CLAIM_DID);
 	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_OK);
 	ck_assert_int_eq(once.ran, 1);
 	ck_assert_int_eq(work_.hooks, 0);
@@ -510,7 +510,7 @@ START_TEST(each_outcome_is_recorded)
 		   {CLAIM_TRY_AGAIN, "state=free"},
 		   {CLAIM_NOT_SURE, "state=unknown"},
 		   {(enum claim_outcome)77, "state=unknown"}};
-	struct claim_once once = once_init(row[_i].outcome);
+	struct claim_once_options once = once_init(row[_i].outcome);
 	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_OK);
 	ck_assert_msg(strstr(status(), row[_i].state) != NULL, "%s", status());
 }
@@ -518,7 +518,7 @@ END_TEST
 
 START_TEST(once_tells_why_it_does_not_run)
 {
-	struct claim_once once = once_init(CLAIM_DID);
+	struct claim_once_options once = once_init(CLAIM_DID);
 	once.claim.fp = "a";
 	wire_ask_once(&daemon_, "CLAIM orders:42 fp=a");
 	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_HELD);
@@ -545,7 +545,7 @@ static void work_long(claim_run *run)
 
 START_TEST(work_may_be_longer_than_its_lease)
 {
-	struct claim_once once = once_init(CLAIM_DID);
+	struct claim_once_options once = once_init(CLAIM_DID);
 	once.claim.lease_ms = 300;
 	work_.then = work_long;
 	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_OK);
@@ -565,7 +565,7 @@ static void lose_it(claim_run *run)
 
 START_TEST(work_hears_that_it_lost_the_key)
 {
-	struct claim_once once = once_init(CLAIM_DID);
+	struct claim_once_options once = once_init(CLAIM_DID);
 	once.claim.lease_ms = 300;
 	work_.then = lose_it;
 	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_STALE);
@@ -582,7 +582,7 @@ static void kill_daemon(claim_run *run)
 
 START_TEST(an_outcome_that_cannot_be_recorded_is_told)
 {
-	struct claim_once once = once_init(CLAIM_DID);
+	struct claim_once_options once = once_init(CLAIM_DID);
 	once.settle_ms = 300;
 	work_.then = kill_daemon;
 	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_E_UNREACHABLE);
@@ -601,7 +601,7 @@ static void kill_and_restart(claim_run *run)
 
 START_TEST(an_outcome_is_recorded_by_the_next_daemon)
 {
-	struct claim_once once = once_init(CLAIM_DID);
+	struct claim_once_options once = once_init(CLAIM_DID);
 	work_.then = kill_and_restart;
 	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_OK);
 	ck_assert_int_eq(work_.hooks, 0);
@@ -611,7 +611,7 @@ END_TEST
 
 START_TEST(once_may_wait)
 {
-	struct claim_once once = once_init(CLAIM_DID);
+	struct claim_once_options once = once_init(CLAIM_DID);
 	once.claim.wait_ms = 20000;
 	once.claim.lease_ms = 5000;
 	wire_ask_once(&daemon_, "CLAIM orders:42 lease=100ms");
@@ -624,7 +624,7 @@ END_TEST
 
 START_TEST(disabled_guards_nothing_and_says_so)
 {
-	struct claim_once once = once_init(CLAIM_DID);
+	struct claim_once_options once = once_init(CLAIM_DID);
 	claim_grant *own;
 	claim_close(conn);
 	setenv("CLAIMD_DISABLED", "1", 1);

@@ -191,8 +191,8 @@ TESTS += tests/check_admin
 endif
 
 # --admin and the metrics over HTTP; the alert rules.
-TESTS += tests/admin.sh tests/metrics.sh tests/start.sh
-EXTRA_DIST += tests/admin.sh tests/metrics.sh tests/start.sh
+TESTS += tests/admin.sh tests/metrics.sh tests/start.sh tests/library.sh
+EXTRA_DIST += tests/admin.sh tests/metrics.sh tests/start.sh tests/library.sh
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_clock

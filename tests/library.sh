@@ -1,0 +1,88 @@
+#!/bin/bash
+# library.sh - libclaim as it is installed: found by pkg-config, linked shared and static, from C and C++, its examples run, and its
+# symbols, its header and its manual agree.
+# shellcheck source=tests/cli_lib.sh
+. "$(dirname "$0")/cli_lib.sh"
+source=$(cd "${srcdir:-.}" && pwd)
+prefix=$dir/prefix
+# What make has told those that it runs is not for this one. Only the library is built, shared and static.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+mkdir "$dir/build"
+if ! (cd "$dir/build" && "$source/configure" --quiet --enable-static --without-check --prefix="$prefix" --libdir="$prefix/lib" &&
+	make -s -j2 install-libLTLIBRARIES install-includeHEADERS install-nodist_pkgconfigDATA) >"$dir/install.log" 2>&1; then
+	cat "$dir/install.log"
+	echo 'FAILED make install'
+	exit 1
+fi
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
+cd "$dir" || exit 1
+
+# build NAME COMPILER...: compiles and links; what it says is an error.
+build()
+{
+	what=$1
+	shift
+	out=$("$@" 2>&1)
+	same "$what builds without a word" "0:" "$?:$out"
+}
+
+# shellcheck disable=SC2046 # words
+{
+	build 'the blocking example' cc -Wall -Wextra -Werror "$source/contrib/examples/blocking/once.c" $(pkg-config --cflags --libs claim) -o once
+	build 'it, static' cc "$source/contrib/examples/blocking/once.c" $(pkg-config --cflags claim) "$prefix/lib/libclaim.a" -o once-static
+	build 'the loop example' cc -Wall -Wextra -Werror "$source/contrib/examples/uvloop/loop.c" $(pkg-config --cflags --libs claim libuv) -o loop
+	cat >plain.cc <<'END'
+#include <claim.h>
+int main()
+{
+	claim_options options = CLAIM_OPTIONS_INIT;
+	claim_once_options once = CLAIM_ONCE_INIT;
+	claim_conn *conn;
+	(void)options;
+	return claim_open(&conn, nullptr, nullptr, 1000) == CLAIM_OK ? (claim_close(conn), once.ran) : 1;
+}
+END
+	build 'a C++ program' c++ -Wall -Wextra -Wpedantic -Werror plain.cc $(pkg-config --cflags --libs claim) -o plain
+	echo '#include <claim.h>' >alone.c
+	for std in c99 c11 c17; do
+		build "the header in $std" cc -std=$std -Wall -Wextra -Wpedantic -Werror -fsyntax-only $(pkg-config --cflags claim) alone.c
+	done
+}
+./plain
+same 'the C++ program runs' 0 $?
+case $(ldd ./once) in *libclaim.so.0*) shared=yes ;; *) shared=no ;; esac
+same 'the shared library is used' yes $shared
+case $(ldd ./once-static) in *libclaim*) shared=yes ;; *) shared=no ;; esac
+same 'the static one needs nothing' no $shared
+
+# The examples, on a daemon.
+"$bin/claimd" --store memory: >"$dir/claimd.log" 2>&1 &
+daemon=$!
+until_ok 'the daemon starts' "$claim" ping
+same 'each order is placed once' 'placed A1
+placed A2
+known  A1' "$(printf 'A1\nA2\nA1\n' | ./once)"
+same 'also by another process, linked static' 'known  A2
+placed A3' "$(printf 'A2\nA3\n' | ./once-static)"
+same 'many at once in a loop' 'B1 done
+B1 was done before
+B2 done' "$(./loop B1 B2 B1 | sort)"
+kill -KILL "$daemon"
+{ wait "$daemon"; } 2>/dev/null
+daemon=
+same 'without a daemon nothing is placed' '' "$(printf 'A4\n' | ./once 2>"$dir/err")"
+holds 'and that is said' "$(cat "$dir/err")" '*again  A4*'
+./loop B3 >/dev/null 2>&1
+same 'nor in the loop' 1 $?
+
+# What is exported, declared and described.
+nm -D --defined-only "$prefix/lib/libclaim.so" | sed -n 's/.* T \([a-z_]*\).*/\1/p' | sort >exported
+sed -n 's/^	\(claim_[a-z_]*\);$/\1/p' "$source/client/claim.map" | sort >mapped
+cc -E -P "$source/client/claim.h" | tr -d '\n' | tr ';' '\n' | grep 'visibility' | sed -n 's/.*\b\(claim_[a-z_]*\)(.*/\1/p' | sort -u >declared
+sed -n 's/^\.Fn \(claim_[a-z_]*\).*/\1/p; s/.*[ *]\(claim_[a-z_]*\)(.*/\1/p' "$source/man/libclaim.3" | sort -u >described
+[ -s exported ]
+same 'something is exported' 0 $?
+same 'exported is what the map says' '' "$(diff exported mapped)"
+same 'declared is what is exported' '' "$(diff exported declared)"
+same 'described is what is declared' '' "$(comm -23 declared described)"
+finish
