@@ -171,15 +171,18 @@ bool access_enter(const struct access *access, const struct peer *peer)
 
 bool access_namespace(const struct access *access, int64_t uid, struct slice ns)
 {
+	bool tied = ns.data == NULL;
+
 	if (access->rules == 0 || access_operator(access, uid))
 		return true;
-	if (ns.data == NULL)
-		return false;
 	for (size_t i = 0; i < access->rules; i++) {
-		if (slice_equal(access->rule[i].ns, ns))
-			return holds(&access->rule[i].uids, uid);
+		bool same = ns.data != NULL && slice_equal(access->rule[i].ns, ns);
+
+		if (same && holds(&access->rule[i].uids, uid))
+			return true;
+		tied = tied || same;
 	}
-	return true;
+	return !tied;
 }
 
 /* The supplementary groups, from mem_alloc; NULL: none, or not to be had. */

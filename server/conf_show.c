@@ -127,7 +127,7 @@ void conf_help(FILE *out)
 	help_line(out, "-V, --version", "", "print the version and exit", NULL);
 	fputs("\nEach setting can also be a variable (CLAIMD_STORE_TIMEOUT=5s) or a line of the\n"
 	      "file (store_timeout = 5s). Flags win over variables, variables over the file.\n"
-	      "See claimd(8).\n",
+	      "See claimd.conf(5) and claimd(8).\n",
 	      out);
 }
 

@@ -107,6 +107,15 @@ START_TEST(a_namespace_is_for_its_users)
 }
 END_TEST
 
+START_TEST(a_namespace_may_have_two_rules)
+{
+	given((struct access_settings){.namespace_uid = "billing:7 shop:9 billing:8"});
+	ck_assert(access_namespace(&access_, 7, slice_from("billing")));
+	ck_assert(access_namespace(&access_, 8, slice_from("billing")));
+	ck_assert(!access_namespace(&access_, 9, slice_from("billing")));
+}
+END_TEST
+
 START_TEST(without_rules_a_namespace_is_everybody_s)
 {
 	given((struct access_settings){0});
@@ -212,6 +221,7 @@ int main(void)
 	tcase_add_test(tests, operators_are_root_and_its_own_user);
 	tcase_add_test(tests, or_those_who_are_named);
 	tcase_add_test(tests, a_namespace_is_for_its_users);
+	tcase_add_test(tests, a_namespace_may_have_two_rules);
 	tcase_add_test(tests, without_rules_a_namespace_is_everybody_s);
 	tcase_add_loop_test(tests, what_is_wrong_is_refused, 0, 10);
 	tcase_add_test(tests, without_memory_it_is_refused);

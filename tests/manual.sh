@@ -1,5 +1,6 @@
 #!/bin/sh
-# manual.sh - every option of --help is in the manual, and the manual has no option that --help does not know; the same for verbs.
+# manual.sh - every option of --help is in the manual, and the manual has no option that --help does not know; the same for verbs
+# and for settings, with their defaults.
 set -u
 srcdir=${srcdir:-.}
 bin=${BIN:-$PWD}
@@ -56,9 +57,28 @@ done
 section "$page" 'OPTIONS EVERYWHERE' | items >"$dir/page"
 both 'options of claim everywhere'
 
-"$bin/claimd" --help | options >"$dir/help"
-items <"$srcdir/man/claimd.8" >"$dir/page"
+# Settings are in claimd.conf.5, whose names have other dashes; claimd.8 may repeat one.
+conf=$srcdir/man/claimd.conf.5
+"$bin/claimd" --help | sed '/^Other options:/,$d' | options >"$dir/help"
+sed -n 's/^\.It Cm \([a-z_]*\) No = .*/--\1/p' "$conf" | tr _ - >"$dir/page"
+both 'settings of claimd'
+sort -u "$dir/page" >"$dir/settings"
+"$bin/claimd" --help | sed -n '/^Other options:/,$p' | options >"$dir/help"
+items <"$srcdir/man/claimd.8" | sort -u | comm -23 - "$dir/settings" >"$dir/page"
 both 'options of claimd'
+
+# The defaults, but of those that depend on who asks.
+env -i HOME=/ "$bin/claimd" --print-config | sed -n '/^# default$/{n;/^socket = /d;/^store = /d;p;}' >"$dir/defaults"
+[ -s "$dir/defaults" ] || { failed=$((failed + 1)); echo 'FAILED: no defaults'; }
+while IFS=' =' read -r name value; do
+	said=$(awk -v name="$name" '/^\.(It Cm|S[hs]) / { on = $3 == name } on' "$conf" | sed -n '/The default is/,$p' | sed -n 's/^\.[LC][im] \([^ ]*\).*/\1/p' | head -n 1)
+	if [ "$said" = "$value" ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "FAILED: the default of $name is $value, the manual says \"$said\""
+	fi
+done <"$dir/defaults"
 
 # The environment of the command that is run.
 "$bin/claim" --version | grep -q '^claim [0-9]' && passed=$((passed + 1)) || failed=$((failed + 1))
