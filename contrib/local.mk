@@ -6,8 +6,9 @@ EXTRA_DIST += \
 	contrib/examples/blocking/once.c contrib/examples/uvloop/loop.c \
 	contrib/prometheus/README.md contrib/prometheus/claimd.rules.yml contrib/prometheus/claimd.rules.test.yml
 
-# The service, and the package.
+# The service, the package, and cron.
 EXTRA_DIST += \
+	contrib/cron/README.md contrib/cron/crontab \
 	contrib/systemd/README.md contrib/systemd/claimd.service contrib/systemd/claimd.socket contrib/systemd/claimd.conf \
 	contrib/systemd/sysusers.d/claimd.conf \
 	contrib/debian/changelog contrib/debian/claimd.install contrib/debian/claimd.postrm contrib/debian/control \

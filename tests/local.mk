@@ -398,3 +398,7 @@ tests_check_top_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_top_LDADD = libproto.la $(CHECK_LIBS)
 TESTS += tests/check_top
 endif
+
+# The units, the recipes, and the package (which is not for make check: it takes root).
+TESTS += tests/systemd.sh tests/recipes.sh
+EXTRA_DIST += tests/systemd.sh tests/recipes.sh tests/deb.sh
