@@ -14,7 +14,7 @@ start()
 	if [ -n "$daemon" ]; then
 		daemon_kill
 	fi
-	rm -f "$dir/a"
+	rm -f "$dir/a" "$dir/log" # the last one was ready too
 	"$bin/claimd" --store memory: --log-level info --admin "$dir/a" "$@" >"$dir/log" 2>&1 &
 	daemon=$!
 	until_ok "the daemon starts" grep -q ' ready ' "$dir/log"
