@@ -61,24 +61,24 @@ static size_t words_in(struct slice text, char separator)
 
 static bool ids_parse(struct ids *ids, struct slice text, bool group, struct errbuf *err)
 {
-	int64_t *id = mem_alloc(words_in(text, ',') * sizeof *id);
-	size_t count = 0;
+	size_t count = words_in(text, ',');
+	int64_t *id = mem_alloc(count * sizeof *id);
 
 	if (id == NULL) {
 		err_set(err, "out of memory");
 		return false;
 	}
-	do {
+	for (size_t i = 0; i < count; i++) {
 		struct slice word = word_take(&text, ',');
 
-		if (!access_find_id(word, group, &id[count++])) {
+		if (!access_find_id(word, group, &id[i])) {
 			err_set(err,
 				"there is no %s \"%.*s\"; write names or numbers with commas between them: app,1001",
 				group ? "group" : "user", (int)(word.len < 60 ? word.len : 60), word.data);
 			mem_free(id);
 			return false;
 		}
-	} while (text.len > 0);
+	}
 	*ids = (struct ids){id, count, true};
 	return true;
 }

@@ -273,6 +273,76 @@ START_TEST(refused_files)
 }
 END_TEST
 
+/* One look shows all there is to mend. */
+START_TEST(all_mistakes_are_told)
+{
+	static const char *const says[] = {":1: no setting \"leese\"", ":3: ttl: \"1\" is no time",
+					   "CLAIMD_LEASE: \"2\"",      "--max-body: \"x\"",
+					   "\"-y\" is not understood", "--store-file: /nowhere/at/all: No such file"};
+
+	settings_write(conf_path, "leese = 1m\nsocket_mode = 600\nttl = 1\n");
+	settings_add(args, "--config");
+	settings_add(args, conf_path);
+	settings_add(envp, "CLAIMD_LEASE=2");
+	settings_add(args, "--max-body=x");
+	settings_add(args, "-y");
+	settings_add(args, "--store-file=/nowhere/at/all");
+	ck_assert_int_eq(settings_load(), CONF_RUN);
+	ck_assert_uint_eq(faults.count, sizeof(says) / sizeof(says[0]));
+	for (size_t i = 0; i < faults.count; i++)
+		ck_assert_msg(strstr(faults.at[i].text, says[i]) != NULL, "%s", faults.at[i].text);
+	ck_assert_uint_eq(conf.socket_mode, 0600);
+	ck_assert(conf.origin[CONF_ID_lease].refused);
+	ck_assert(!conf.origin[CONF_ID_socket_mode].refused);
+}
+END_TEST
+
+START_TEST(more_mistakes_are_counted)
+{
+	char text[2048] = "", *printed = NULL;
+	size_t len = 0;
+	FILE *out;
+
+	for (int i = 0; i < FAULTS_SHOWN + 8; i++)
+		strcat(text, "x\n");
+	settings_write(conf_path, text);
+	settings_add(args, "--config");
+	settings_add(args, conf_path);
+	settings_add(args, "--store=memory:");
+	settings_load();
+	ck_assert_uint_eq(faults.count, FAULTS_SHOWN + 8);
+	out = open_memstream(&printed, &len);
+	faults_print(&faults, out);
+	fclose(out);
+	ck_assert_ptr_nonnull(strstr(printed, ":32: not \"name = value\"\nclaimd: and 8 more\n"));
+	free(printed);
+}
+END_TEST
+
+/* A stronger source gives what is used; what a weaker one says is told all the same. */
+START_TEST(a_mistake_that_is_overridden)
+{
+	settings_add(envp, "CLAIMD_STORE_TIMEOUT=soon");
+	settings_add(args, "--store-timeout=1s");
+	settings_add(args, "--store=memory:");
+	settings_load();
+	ck_assert_uint_eq(faults.count, 1);
+	ck_assert(!conf.origin[CONF_ID_store_timeout].refused);
+	ck_assert_int_eq(conf.store_timeout_ms, 1000);
+}
+END_TEST
+
+/* Its default would not be what is meant. */
+START_TEST(what_is_refused_is_held_against_nothing)
+{
+	settings_add(args, "--store=memory:");
+	settings_add(args, "--store-timeout=soon");
+	settings_add(args, "--request-timeout=3s");
+	settings_load();
+	ck_assert_uint_eq(faults.count, 1);
+}
+END_TEST
+
 START_TEST(file_at_its_limit)
 {
 	static char text[65537];
@@ -411,6 +481,10 @@ int main(void)
 	tcase_add_test(tc, two_ways_in_one_source);
 	tcase_add_test(tc, file_grammar);
 	add_loop(tc, refused_files, COUNT(bad_files));
+	tcase_add_test(tc, all_mistakes_are_told);
+	tcase_add_test(tc, more_mistakes_are_counted);
+	tcase_add_test(tc, a_mistake_that_is_overridden);
+	tcase_add_test(tc, what_is_refused_is_held_against_nothing);
 	tcase_add_test(tc, file_at_its_limit);
 	tcase_add_test(tc, secret_from_a_file);
 	add_loop(tc, secret_file_refused, 4);

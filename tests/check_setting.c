@@ -41,6 +41,8 @@ static const struct {
     GOOD("--ready-fd=3", ready_fd, 3),
     GOOD("--ready-fd=2147483647", ready_fd, INT32_MAX),
     GOOD("--store-result=no", store_result, 0),
+    GOOD("--on-store-down=refuse", run_unguarded, 0),
+    GOOD("--on-store-down=run-unguarded", run_unguarded, 1),
     GOOD("--store-result=yes", store_result, 1),
     GOOD("--log-format=auto", log_format, LOG_FORMAT_AUTO),
     GOOD("--log-format=text", log_format, LOG_FORMAT_TEXT),
@@ -96,6 +98,12 @@ static const char *const bad_values[][2] = {
     {"--max-connections=1k", "no whole number"},
     {"--max-in-flight=-1", "no whole number"},
     {"--store-result=true", "\"true\" is not no or yes"},
+    {"--on-store-down=run", "\"run\" is not refuse or run-unguarded"},
+    {"--socket-group=no-such-group-here", "there is no group \"no-such-group-here\""},
+    {"--allow-uid=no-such-user-here", "there is no user \"no-such-user-here\""},
+    {"--allow-gid=no-such-group-here", "there is no group \"no-such-group-here\""},
+    {"--operator-uid=1,", "there is no user \"\""},
+    {"--namespace-uid=billing", "write a namespace, a colon and its users"},
     {"--log-format=xml", "\"xml\" is not auto, text or json"},
     {"--log-level=INFO", "is not debug, info, warn or error"},
     {"--log-keys=plain", "is not hash, full or none"},
@@ -362,6 +370,11 @@ START_TEST(warnings_of_times)
 	args[1] = (char[]){"--lease=9999ms"};
 	ck_assert_int_eq(count_warnings(), 1);
 	ck_assert_ptr_nonnull(strstr(warnings, "lease (9999ms) is below twice store_timeout (5s)"));
+	args[1] = (char[]){"--on-store-down=refuse"};
+	ck_assert_int_eq(count_warnings(), 0);
+	args[1] = (char[]){"--on-store-down=run-unguarded"};
+	ck_assert_int_eq(count_warnings(), 1);
+	ck_assert_ptr_nonnull(strstr(warnings, "on_store_down is run-unguarded"));
 }
 END_TEST
 
