@@ -49,8 +49,7 @@ static void call_back(claim_conn *conn, claim_callback *callback, int code, void
 {
 	bool outermost = !conn->calling_back;
 	conn->calling_back = true;
-	if (!conn->closing)
-		callback(conn, code, arg);
+	callback(conn, code, arg);
 	conn->calling_back = !outermost;
 	conn->reply = NULL;
 }

@@ -186,7 +186,8 @@ CLAIM_API const void *claim_body(const claim_conn *conn, size_t *len);
 
 /* One answer: `code` as the calls above return it; claim_field and the others read it, until the callback returns. After
  * CLAIM_ITEM more follow; with anything else the call is over. Runs inside claim_process (or a call that blocks), never inside
- * claim_submit. It may submit more, and it may close the connection. */
+ * claim_submit. It may submit more, and inside claim_process it may close the connection (while a call blocks that has no
+ * effect: whoever blocks still needs it). */
 typedef void claim_callback(claim_conn *conn, int code, void *arg);
 
 /* One descriptor for as long as the connection is open, however often the daemon is connected anew, so that a loop adds it

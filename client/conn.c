@@ -43,8 +43,8 @@ void claim_close(claim_conn *conn)
 {
 	if (!conn)
 		return;
-	if (conn->calling_back) { /* whoever called back still works with it, and closes it then */
-		conn->closing = true;
+	if (conn->calling_back) { /* claim_process still works with it, and closes it then */
+		conn->closing = !conn->blocking;
 		return;
 	}
 	async_release(conn);

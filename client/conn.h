@@ -32,6 +32,7 @@ struct claim_conn {
 
 	struct async *first; /* in no order */
 	uint64_t tags;
+	bool blocking; /* a call waits for its answer */
 	bool calling_back;
 	bool closing;          /* claim_close from inside a callback */
 	struct async *current; /* whose callback runs */

@@ -75,7 +75,7 @@ static bool call_take(claim_conn *conn, int *code)
 	}
 }
 
-static int call_wait(claim_conn *conn)
+static int call_turn(claim_conn *conn)
 {
 	struct link *link = &conn->link;
 	for (;;) {
@@ -95,6 +95,15 @@ static int call_wait(claim_conn *conn)
 	}
 }
 
+static int call_wait(claim_conn *conn)
+{
+	conn->blocking = true;
+	int code = call_turn(conn);
+	conn->blocking = false;
+	async_watch(conn);
+	return code;
+}
+
 /* more_ms: how much longer it may take than the connection's timeout. */
 static int call_line(claim_conn *conn, struct slice line, struct slice body, int64_t more_ms)
 {
@@ -111,9 +120,7 @@ static int call_line(claim_conn *conn, struct slice line, struct slice body, int
 	conn->open = true;
 	conn->deadline_ms = time_after(time_after(link_now_ms(), conn->timeout_ms), more_ms);
 	client_ask(&conn->link.client, &conn->call);
-	code = call_wait(conn);
-	async_watch(conn);
-	return code;
+	return call_wait(conn);
 }
 
 int claim_call(claim_conn *conn, const char *line, size_t line_len, const void *body, size_t body_len)

@@ -237,6 +237,7 @@ START_TEST(a_call_has_its_time)
 	acquire("k", NULL, 1);
 	loop_until(1);
 	acquire("k", &waits, 2);
+	claim_on_event(conn, on_done, ticket(9)); /* hears when the connection is cut */
 	kill(daemon_.pid, SIGSTOP);
 	ck_assert_int_eq(claim_submit(conn, "PING", 4, NULL, 0, on_done, ticket(3)), CLAIM_OK);
 	loop_until(2);
@@ -298,6 +299,21 @@ START_TEST(a_callback_may_submit)
 	ck_assert_int_eq(claim_submit(conn, "PING", 4, NULL, 0, submits_more, ticket(1)), CLAIM_OK);
 	loop_until(2);
 	heard_is(1, CLAIM_OK, 2);
+}
+END_TEST
+
+static void closes_in_vain(claim_conn *from, int code, void *arg)
+{
+	claim_close(from);
+	on_done(from, code, arg);
+}
+
+START_TEST(a_callback_may_not_close_under_a_call_that_blocks)
+{
+	ck_assert_int_eq(claim_submit(conn, "PING", 4, NULL, 0, closes_in_vain, ticket(1)), CLAIM_OK);
+	ck_assert_int_eq(claim_call(conn, "PING", 4, NULL, 0), CLAIM_OK);
+	ck_assert_int_eq(claim_call(conn, "PING", 4, NULL, 0), CLAIM_OK);
+	ck_assert_int_eq(heard_count, 1);
 }
 END_TEST
 
@@ -688,6 +704,7 @@ int main(void)
 	tcase_add_test(tests, one_without_a_token_is_not);
 	tcase_add_test(tests, a_callback_may_submit);
 	tcase_add_test(tests, a_callback_may_close);
+	tcase_add_test(tests, a_callback_may_not_close_under_a_call_that_blocks);
 	tcase_add_test(tests, blocking_calls_may_be_mixed_in);
 	tcase_add_test(tests, a_list_that_is_not_read_to_its_end_does_no_harm);
 	tcase_add_test(tests, a_child_may_not_use_it);
