@@ -192,6 +192,7 @@ without()
 	exits 'no daemon' 69 "$claim" top
 	holds 'what to do' "$(cat "$dir/err")" '*start claimd*'
 	typed 'no daemon, in a terminal' 69 "$dir/around" "$dir" "$claim" top <<-END
+		expect [?1049l
 		expect start claimd
 		end
 	END
