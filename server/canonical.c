@@ -1,5 +1,4 @@
-/* canonical.c - see canonical.h. Levels are few (json_strict), so trees are
- * walked by recursion. */
+/* canonical.c - see canonical.h. Levels are few (json_strict), so trees are walked by recursion. */
 #include "canonical.h"
 
 #include <float.h>
@@ -22,9 +21,8 @@ int canonical_shown(const char *name)
 
 /* ---- order ---- */
 
-/* In UTF-16 what is beyond U+FFFF (lead octets 0xf0 .. 0xf4) begins with a
- * surrogate, which is below U+E000 .. U+FFFF (0xee and 0xef); all else is in
- * the order of UTF-8. */
+/* In UTF-16 what is beyond U+FFFF (lead octets 0xf0 .. 0xf4) begins with a surrogate, which is below U+E000 .. U+FFFF
+ * (0xee and 0xef); all else is in the order of UTF-8. */
 static int rank(char c)
 {
 	unsigned char octet = (unsigned char)c;
@@ -103,15 +101,13 @@ enum err canonical_sort(cJSON *tree, struct errbuf *err)
 
 /* ---- numbers ---- */
 
-/* The digits of a positive number, and how many of them stand before the point.
- */
+/* The digits of a positive number, and how many of them stand before the point. */
 struct decimal {
 	char digits[24];
 	int count, point;
 };
 
-/* `text` is as printf writes %e; the point is whatever the locale has for one.
- */
+/* `text` is as printf writes %e; the point is whatever the locale has for one. */
 static void read_decimal(struct decimal *decimal, const char *text)
 {
 	decimal->count = 0;
@@ -123,8 +119,7 @@ static void read_decimal(struct decimal *decimal, const char *text)
 		decimal->count--;
 }
 
-/* One more in the last digit that was asked for; only a text that ends in
- * another digit than 9 is handed in. */
+/* With one more in the last digit. Behind a 9 that would be a text with fewer digits, which was tried before. */
 static bool next_up_reads_as(char *text, double value)
 {
 	char *last = strchr(text, 'e') - 1;
@@ -136,27 +131,21 @@ static bool next_up_reads_as(char *text, double value)
 }
 
 /*
- * The fewest digits that read back as the same number, and of those the
- * nearest, as ECMAScript asks.
+ * The fewest digits that read back as the same number, and of those the nearest, as ECMAScript asks.
  *
- * Up to 15 digits survive being a double, so that fewer show as zeros at the
- * end of 15; where there is less precision than that (below DBL_MIN) each count
- * is tried. The nearest text of so many digits is the one, with one exception:
- * below a power of two doubles lie twice as close as above it, and when the
- * nearest text lies below and is already another double's, the next one above
- * may still be this one's. 2^-24 is such a number.
+ * Up to 15 digits survive being a double, so that fewer show as zeros at the end of 15; where there is less precision
+ * than that (below DBL_MIN) each count is tried. The nearest text of so many digits is the one, with one exception:
+ * below a power of two doubles lie twice as close as above it, and when the nearest text lies below and is already
+ * another double's, the next one above may still be this one's. 2^-24 is such a number.
  */
 static void shortest(double value, struct decimal *decimal)
 {
-	int unused, precision = value < DBL_MIN ? 1 : 15;
-	bool power_of_two = frexp(value, &unused) == 0.5;
+	int precision = value < DBL_MIN ? 1 : 15;
 	char text[40];
 
 	for (;; precision++) {
 		snprintf(text, sizeof text, "%.*e", precision - 1, value);
-		if (strtod(text, NULL) == value || precision == 17)
-			break;
-		if (power_of_two && next_up_reads_as(text, value))
+		if (strtod(text, NULL) == value || precision == 17 || next_up_reads_as(text, value))
 			break;
 	}
 	read_decimal(decimal, text);

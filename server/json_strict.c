@@ -1,5 +1,5 @@
-/* json_strict.c - see json_strict.h. Every function here starts at what it
- * reads, and leaves `at` behind it or at what is wrong. */
+/* json_strict.c - see json_strict.h. Every function here starts at what it reads, and leaves `at` behind it or at what
+ * is wrong. */
 #include "json_strict.h"
 
 #include <string.h>
@@ -137,8 +137,8 @@ static bool scan_escape(struct scan *scan)
 	return true;
 }
 
-/* How many octets are one character of UTF-8 here, 0: none. Overlong forms,
- * surrogates and what is beyond U+10FFFF show in the second octet. */
+/* How many octets are one character of UTF-8 here, 0: none. Overlong forms, surrogates and what is beyond U+10FFFF
+ * show in the second octet. */
 static size_t utf8_octets(struct slice text)
 {
 	const unsigned char *s = (const unsigned char *)text.data;

@@ -106,6 +106,7 @@ static const struct {
     {UINT64_C(0x433fffffffffffff), "9007199254740991"},
     {UINT64_C(0x4340000000000001), "9007199254740994"},
     {UINT64_C(0xc3abc16d674ec800), "-1000000000000000000"},
+    {UINT64_C(0x43b0000000000000), "1152921504606847000"},
     {UINT64_C(0x43e0000000000000), "9223372036854776000"},
     {UINT64_C(0x4330000000000001), "4503599627370497"},
     {UINT64_C(0x4320000000000001), "2251799813685248.5"},
@@ -286,6 +287,19 @@ START_TEST(many_members_are_sorted_and_a_double_is_found)
 }
 END_TEST
 
+START_TEST(a_sorted_tree_is_still_one_of_cjson)
+{
+	cJSON *tree = cJSON_Parse("{\"b\":1,\"c\":2,\"a\":3}");
+
+	ck_assert_int_eq(canonical_sort(tree, &err), ERR_NONE);
+	ck_assert_ptr_nonnull(cJSON_AddNullToObject(tree, "d"));
+	char *text = cJSON_PrintUnformatted(tree);
+	ck_assert_str_eq(text, "{\"a\":3,\"b\":1,\"c\":2,\"d\":null}");
+	cJSON_free(text);
+	cJSON_Delete(tree);
+}
+END_TEST
+
 START_TEST(a_shown_name_is_cut_between_characters)
 {
 	char name[128];
@@ -388,6 +402,7 @@ static const struct {
     {"{\"a\":\"\\ud800\\udc0\"}", "half of a surrogate pair"},
     {"{\"\\uDFFF\":1}", "half of a surrogate pair"},
     {"{\"a\":\"\\x\"}", "no such escape"},
+    {"{\"a\":\"\\v\"}", "no such escape"},
     {"{\"a\":\"\\'\"}", "no such escape"},
     {"{\"a\":\"\\U0041\"}", "no such escape"},
     {"{\"a\":\"\\u12g4\"}", "four hex digits"},
@@ -496,6 +511,7 @@ int main(void)
 	tcase_add_test(tests, nothing_grows_by_more_than_the_factor);
 	tcase_add_test(tests, any_two_strings_of_octets_differ_or_are_the_same);
 	tcase_add_test(tests, many_members_are_sorted_and_a_double_is_found);
+	tcase_add_test(tests, a_sorted_tree_is_still_one_of_cjson);
 	tcase_add_test(tests, a_shown_name_is_cut_between_characters);
 	tcase_add_loop_test(tests, it_is_refused, 0, sizeof refused / sizeof refused[0]);
 	tcase_add_test(tests, no_part_of_json_is_json);

@@ -68,6 +68,7 @@ static const struct {
     {"customer,id", "customer.name,nothing,id.deeper,customer.zzz,customer.at.zip.a,tags.a", NULL,
      "{\"customer\":{\"at\":{\"town\":2,\"zip\":1},\"email\":\"a@b\"},\"id\":7}"},
     {"customer,id", "customer", NULL, "{\"id\":7}"},
+    {"customer.name,id", "aa,bb.c,id", NULL, "{\"customer\":{\"name\":\"x\"}}"},
     {"a,id", "a.b", NULL, "{\"a\":{},\"id\":7}"},
     {"customer", "customer.at.zip,customer.email", NULL, "{\"customer\":{\"at\":{\"town\":2},\"name\":\"x\"}}"},
     {NULL, "customer,tags,a\\.b,c\\,d\\:e\\\\f,\xef\xac\xb3,\xf0\x9f\x98\x80,a,half,big,50%,amount", NULL,
@@ -216,6 +217,7 @@ static const struct {
     {ORDER, NULL, "a,b,a", NULL, ERR_BADOPT, "except= has a path twice"},
     {ORDER, NULL, NULL, "amount", ERR_BADOPT, "round= cannot be read"},
     {ORDER, NULL, NULL, "amount,id:1", ERR_BADOPT, "round= cannot be read"},
+    {ORDER, NULL, NULL, "amount,1", ERR_BADOPT, "round= cannot be read"},
     {ORDER, NULL, NULL, "amount:", ERR_BADOPT, "round= cannot be read"},
     {ORDER, NULL, NULL, "amount:x", ERR_BADOPT, "round= cannot be read"},
     {ORDER, NULL, NULL, "amount:16", ERR_BADOPT, "round= cannot be read"},
@@ -234,12 +236,14 @@ START_TEST(it_is_refused)
 }
 END_TEST
 
-START_TEST(a_nul_in_a_path_and_no_body_are_refused)
+START_TEST(a_nul_or_the_end_behind_a_backslash_and_no_body_are_refused)
 {
 	struct content_key_ask ask = {.json = SLICE_OF("{\"a\":{\"b\":1}}"), .fields = SLICE_OF("a\0b")};
 
 	ck_assert_int_eq(content_key(&ask, hex, &err), ERR_BADOPT);
 	ask.fields = SLICE_OF("a\\\0b");
+	ck_assert_int_eq(content_key(&ask, hex, &err), ERR_BADOPT);
+	ask.fields = (struct slice){"a\\.", 2};
 	ck_assert_int_eq(content_key(&ask, hex, &err), ERR_BADOPT);
 	ask = (struct content_key_ask){.json = SLICE_ABSENT};
 	ck_assert_int_eq(content_key(&ask, hex, &err), ERR_BADKEY);
@@ -296,7 +300,7 @@ int main(void)
 	tcase_add_test(tests, paths_go_as_deep_as_json_and_as_many_as_allowed);
 	tcase_add_loop_test(tests, there_is_no_key_of_nothing, 0, sizeof left / sizeof left[0]);
 	tcase_add_loop_test(tests, it_is_refused, 0, sizeof refused / sizeof refused[0]);
-	tcase_add_test(tests, a_nul_in_a_path_and_no_body_are_refused);
+	tcase_add_test(tests, a_nul_or_the_end_behind_a_backslash_and_no_body_are_refused);
 	tcase_add_test(tests, long_names_do_not_push_the_advice_out);
 	tcase_add_test(tests, each_allocation_may_fail);
 	suite_add_tcase(suite, tests);
