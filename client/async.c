@@ -137,9 +137,9 @@ static void process(claim_conn *conn)
 		else if (goes_on && event.kind != CLIENT_BROKEN)
 			async_take(conn, &event);
 	}
+	end_overdue(conn, now);
 	if (connected && link_fd(&conn->link) < 0 && !conn->closing)
 		async_lost(conn);
-	end_overdue(conn, now);
 }
 
 void async_watch(claim_conn *conn)
