@@ -141,10 +141,12 @@ in_a_terminal()
 		send stty -g >$dir/before; $claim top
 		expect phoenix
 		key Z
+		expect [?1049l
 		expect Stopped
 		send [ "\$(stty -g)" = "\$(cat $dir/before)" ] && echo the sa''me
 		expect the same
 		send fg
+		expect [?1049h
 		expect phoenix
 		type q
 		expect ready>
