@@ -1,5 +1,8 @@
 # Tests: `make check` runs what is in TESTS.
 
+# A test program that sets no limit of its own would have 4 s, which a busy machine can use up.
+AM_TESTS_ENVIRONMENT = CK_DEFAULT_TIMEOUT=60; export CK_DEFAULT_TIMEOUT;
+
 if HAVE_CHECK
 check_PROGRAMS += tests/check_sha256
 tests_check_sha256_SOURCES = tests/check_sha256.c
