@@ -138,10 +138,7 @@ int claim_once(claim_conn *conn, const void *key, size_t key_len, struct claim_o
 		return not_won(conn, once, code);
 	run.attempts = claim_number(conn, "attempts", 1);
 	run.lease_ms = run.grant->lease_ms ? run.grant->lease_ms : LEASE_MS;
-	run.sure_until_ms = asked_ms + run.lease_ms;
-	/* The lease may have begun long before the answer where the claim had to wait: that is known when it is renewed. */
-	if (once->claim.wait_ms > 0)
-		run.sure_until_ms = asked_ms;
+	run.sure_until_ms = asked_ms + run.lease_ms; /* where the claim had to wait it is more: a renewal says how much */
 	if (claim_unguarded(run.grant))
 		tell(once->unguarded, conn, once->arg);
 	if (claim_run_renew(&run) != CLAIM_STALE) {

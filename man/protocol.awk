@@ -100,5 +100,7 @@ END {
 	mode_set("head")
 	print ".Sh SEE ALSO"
 	print ".Xr claim 1 ,"
+	print ".Xr libclaim 3 ,"
+	print ".Xr claim-recipes 7 ,"
 	print ".Xr claimd 8"
 }

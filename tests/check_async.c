@@ -220,6 +220,8 @@ END_TEST
 
 START_TEST(nobody_there_is_told_at_once)
 {
+	claim_close(conn);
+	ck_assert_int_eq(claim_open(&conn, daemon_.socket, NULL, 3600000), CLAIM_OK);
 	spawn_stop(&daemon_, SIGKILL);
 	acquire("k", NULL, 1);
 	loop_until(1);
