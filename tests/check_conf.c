@@ -340,6 +340,10 @@ START_TEST(what_is_refused_is_held_against_nothing)
 	settings_add(args, "--request-timeout=3s");
 	settings_load();
 	ck_assert_uint_eq(faults.count, 1);
+	args[2] = (char[]){"--store-timeout=1s"};
+	args[3] = (char[]){"--request-timeout=soon"};
+	settings_load();
+	ck_assert_uint_eq(faults.count, 1);
 }
 END_TEST
 

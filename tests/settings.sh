@@ -98,6 +98,7 @@ holds 'a file for others: says' "$(cat "$dir/err")" "*$dir/secret: Permission de
 "${as_other[@]}" "$dir/claimd" --socket "$dir/open/s" --store "sqlite:$dir/closed/db" 2>"$dir/log" &
 daemon=$!
 until_ok 'a daemon whose store may heal' "$claim" --socket "$dir/open/s" ping
+until_ok 'it is logged before anybody asks for something' grep -q store_down "$dir/log"
 exits 'refuses' 69 "$claim" --socket "$dir/open/s" claim k
 holds 'and says what to do' "$(grep store_down "$dir/log")" '*Permission denied; run claimd as a user that may*'
 same 'once' 1 "$(grep -c store_down "$dir/log")"

@@ -252,16 +252,13 @@ static bool sqlite_open(void **out, struct store *front, const char *url, const 
 			uv_loop_t *loop, struct errbuf *err)
 {
 	struct sqlite *s = sqlite_new(front, url, options, err);
-	struct errbuf why;
-	enum fit fit;
 	bool made;
 
 	if (!s)
 		return false;
 	s->db[SIDE_WRITER].make_folders = options->make_folders;
-	fit = sqlite_db_open(&s->db[SIDE_WRITER], true, FIRST_LOOK_MS, &why);
-	if (fit == FIT_NEVER) {
-		*err = why;
+	if (sqlite_db_open(&s->db[SIDE_WRITER], true, FIRST_LOOK_MS, &s->why) == FIT_NEVER) {
+		*err = s->why;
 		goto fail_store;
 	}
 	if (!sync_init(s)) {
@@ -273,8 +270,6 @@ static bool sqlite_open(void **out, struct store *front, const char *url, const 
 		goto fail_sync;
 	}
 	s->news.data = s;
-	if (fit == FIT_LATER) /* else nobody would hear of it before the first op */
-		sqlite_health(s, false, &why);
 	made = s->db[SIDE_WRITER].made; /* from now on that is its thread's */
 	if (!threads_start(s)) {
 		err_set(err, "sqlite: no thread can be started");

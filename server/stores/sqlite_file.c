@@ -34,7 +34,7 @@ static const char *const suffixes[] = {"", "-wal", "-shm"};
 
 char *sqlite_file_path(const char *url, struct errbuf *err)
 {
-	const char *path = strchr(url, ':') + 1;
+	const char *path = url + strlen("sqlite:");
 	char here[PATH_MAX] = "";
 	struct writer w;
 	char *full;
