@@ -28,6 +28,8 @@ run --store "sqlite:$dir/there/new/db"
 until_ok "a new store is told" grep -q "store_created.*path=$dir/there/new/db" "$dir/log"
 holds "it is a warning" "$(grep store_created "$dir/log")" "*warn *"
 same "and told once" 1 "$(created)"
+until_ok "it is up" grep -q " store_up " "$dir/log"
+same "and was not down before" 0 "$(grep -c store_down "$dir/log")"
 stop
 run --store "sqlite:$dir/there/new/db"
 "$claim" claim k >/dev/null
