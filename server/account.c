@@ -81,6 +81,13 @@ static void log_operator(const struct call *call)
 				       log_int("uid", call->uid), log_slice("reason", call->reason), log_end()});
 }
 
+static void log_sweep(const struct call *call)
+{
+	log_event(call->dispatch->log, LOG_LEVEL_INFO, "sweep", "records that had ended were deleted",
+		  (struct log_field[]){log_int("deleted", call->op.deleted), log_int("pid", call->pid),
+				       log_int("uid", call->uid), log_end()});
+}
+
 /* Somebody works without a record: each time is worth a line. */
 static void log_unguarded(const struct call *call)
 {
@@ -150,6 +157,8 @@ void account_answer(struct call *call)
 	else if (word == WORD_ERR)
 		stats->errors[op->verdict.err]++;
 	stats->unreadable_records += op->unreadable;
+	if (op->kind == OP_SWEEP && !op->scan.dry && !failed)
+		log_sweep(call);
 	if (op->kind != OP_RECORD)
 		return;
 	switch (op->ask.verb) {

@@ -117,6 +117,7 @@ exits 'the command' 78 "$claim" forget force
 holds 'it shows the reason' "$(cat "$dir/err")" '*denied*operator_uid*'
 start --operator-uid "$other,$me"
 by_hand 'an operator who is named' OK
+same 'what they did is logged, but not where they only looked' '2 1 1' "$(lines resolve) $(lines forget) $(lines sweep)"
 start
 by_hand 'the user of the daemon' OK
 same 'the user of the daemon: SHUTDOWN' OK "$(words 'SHUTDOWN reason=test')"
