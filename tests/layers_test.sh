@@ -40,6 +40,7 @@ finds layers.sh client/sync.c '#include "../server/record.h"'
 finds layers.sh client/claim.h '#include <uv.h>'
 finds layers.sh server/dispatch.c '#include "../client/claim.h"'
 finds layers.sh server/engine.c '#include <uv.h>'
+finds layers.sh server/bonds.c '#include "conn.h"'
 finds layers.sh server/engine.h '#include "stores/store.h"' # brings uv.h along: found through another header
 finds layers.sh server/record.c '#include "op.h"'
 finds layers.sh server/record.h '#include <sqlite3.h>'
