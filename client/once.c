@@ -138,7 +138,8 @@ int claim_once(claim_conn *conn, const void *key, size_t key_len, struct claim_o
 		return not_won(conn, once, code);
 	run.attempts = claim_number(conn, "attempts", 1);
 	run.lease_ms = run.grant->lease_ms ? run.grant->lease_ms : LEASE_MS;
-	run.sure_until_ms = asked_ms + run.lease_ms; /* where the claim had to wait it is more: a renewal says how much */
+	/* Where the claim had to wait it is more: a renewal says how much. */
+	run.sure_until_ms = asked_ms + run.lease_ms;
 	if (claim_unguarded(run.grant))
 		tell(once->unguarded, conn, once->arg);
 	if (claim_run_renew(&run) != CLAIM_STALE) {

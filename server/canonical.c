@@ -122,7 +122,7 @@ static void read_decimal(struct decimal *decimal, const char *text)
 /* With one more in the last digit. Behind a 9 that would be a text with fewer digits, which was tried before. */
 static bool next_up_reads_as(char *text, double value)
 {
-	char *last = strchr(text, 'e') - 1;
+	char *last = text + strcspn(text, "e") - 1;
 
 	if (*last == '9')
 		return false;
