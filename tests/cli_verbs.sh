@@ -88,10 +88,10 @@ keys()
 	same 'JSON has them all' "$(printf '%s' "$odd" | base64)" "$(field key_base64)"
 	exits 'a key like an option' 0 "$claim" claim -- --x
 	same 'is a key' claimed "$(state2=$("$claim" --json status -- --x | jq -r .state); echo "$state2")"
-	exits 'a wide one' 0 "$claim" claim "$(printf 'w:\343\202\255')" --owner "$(printf 'Jos\303\251 \343\202\255')"
-	exits 'a longer one' 0 "$claim" claim w:b --owner somebody-else
+	exits 'a wide one' 0 "$claim" claim "$(printf 'w:\343\202\255')" --owner "$(printf 'Jos\303\251 \343\202\255\343\202\255')"
+	exits 'a plain one' 0 "$claim" claim w:b --owner somebody
 	exits 'ls' 0 "$claim" ls --prefix w:
-	same 'columns are as wide as they look' "OWNER          KEY|somebody-else  w:b|$(printf 'Jos\303\251 \343\202\255        w:\343\202\255')" \
+	same 'columns are as wide as they look' "OWNER      KEY|somebody   w:b|$(printf 'Jos\303\251 \343\202\255\343\202\255  w:\343\202\255')" \
 		"$(sed 's/.*\(OWNER\|some\|Jos\)/\1/' "$dir/out" | paste -s -d '|')"
 	exits 'a number' 0 "$claim" --json claim 42 --owner 43
 	exits 'ls' 0 "$claim" --json ls --owner 43
@@ -198,6 +198,8 @@ mistakes()
 {
 	exits 'a verb' 64 "$claim" staus
 	holds 'did you mean' "$(cat "$dir/err")" '*no verb "staus"; did you mean status?*see: claim help'
+	exits 'letters that were swapped' 64 "$claim" sl
+	holds 'did you mean' "$(cat "$dir/err")" '*no verb "sl"; did you mean ls?*'
 	exits 'nothing near' 64 "$claim" xyzzy
 	same 'is not guessed' 0 "$(grep -c 'did you mean' "$dir/err")"
 	exits 'an option' 64 "$claim" ls --sate live
