@@ -84,9 +84,12 @@ void async_take(claim_conn *conn, const struct client_event *event)
 	}
 }
 
-void async_lost(claim_conn *conn)
+void async_look(claim_conn *conn)
 {
-	if (conn->event)
+	uint64_t now = link_fd(&conn->link) < 0 ? 0 : conn->link.connects;
+	bool lost = conn->listened != 0 && conn->listened != now;
+	conn->listened = now;
+	if (lost && conn->event)
 		call_back(conn, conn->event, conn_fail(conn, CLAIM_E_UNREACHABLE, conn->link.why.text),
 			  conn->event_arg);
 }
@@ -123,7 +126,9 @@ static void end_overdue(claim_conn *conn, int64_t now)
 static void process(claim_conn *conn)
 {
 	int64_t now = link_now_ms();
-	bool connected = link_fd(&conn->link) >= 0, goes_on = true;
+	bool goes_on = true;
+	conn->unseen = false;
+	conn->reply = NULL;
 	if (conn->open) { /* a list that nobody reads to its end */
 		link_forget(&conn->link, &conn->call);
 		conn->open = false;
@@ -138,8 +143,8 @@ static void process(claim_conn *conn)
 			async_take(conn, &event);
 	}
 	end_overdue(conn, now);
-	if (connected && link_fd(&conn->link) < 0 && !conn->closing)
-		async_lost(conn);
+	if (!conn->closing)
+		async_look(conn);
 }
 
 void async_watch(claim_conn *conn)
@@ -147,10 +152,9 @@ void async_watch(claim_conn *conn)
 	short events = link_events(&conn->link);
 	bool fresh = conn->polled != conn->link.connects;
 	struct epoll_event wanted = {.events = (uint32_t)(events & POLLOUT ? EPOLLIN | EPOLLOUT : EPOLLIN)};
-	if (conn->epoll_fd < 0 || link_fd(&conn->link) < 0 || (!fresh && events == conn->polled_for))
+	if (conn->link.epoll_fd < 0 || link_fd(&conn->link) < 0 || (!fresh && events == conn->polled_for))
 		return;
-	/* A descriptor that was closed has left by itself. */
-	if (epoll_ctl(conn->epoll_fd, fresh ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, link_fd(&conn->link), &wanted) != 0)
+	if (epoll_ctl(conn->link.epoll_fd, fresh ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, link_fd(&conn->link), &wanted) != 0)
 		return;
 	conn->polled = conn->link.connects;
 	conn->polled_for = events;
@@ -161,12 +165,12 @@ void async_watch(claim_conn *conn)
 /* An epoll descriptor is readable when something in it is ready, and stays the same when the socket in it changes. */
 int claim_fd(claim_conn *conn)
 {
-	if (conn->epoll_fd < 0) {
-		conn->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (conn->link.epoll_fd < 0) {
+		conn->link.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 		conn->polled = 0;
 		async_watch(conn);
 	}
-	return conn->epoll_fd;
+	return conn->link.epoll_fd;
 }
 
 int claim_events(const claim_conn *conn)
@@ -178,6 +182,8 @@ int claim_events(const claim_conn *conn)
 int claim_timeout_ms(const claim_conn *conn)
 {
 	int64_t due = link_due(&conn->link), now = link_now_ms();
+	if (conn->unseen || conn->link.client.cut)
+		return 0;
 	for (const struct async *async = conn->first; async; async = async->next)
 		if (async->deadline_ms < due)
 			due = async->deadline_ms;
@@ -216,7 +222,7 @@ static int submit(claim_conn *conn, const struct submission *what, claim_callbac
 	int code = conn_usable(conn);
 	if (code != CLAIM_OK)
 		return code;
-	if (!conn_line_good(what->line) || !done)
+	if (!conn_line_good(what->line, true) || !done)
 		return conn_fail(conn, CLAIM_E_INVAL, "a request is one line of at most 8192 octets");
 	struct async *async = mem_zero(sizeof(*async));
 	if (!async || !call_init_tagged(&async->call, what->line, what->body, ++conn->tags)) {

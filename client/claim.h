@@ -263,8 +263,8 @@ CLAIM_API int64_t claim_run_left_ms(const claim_run *run);
 
 /* What claim_once is told and tells. Start from CLAIM_ONCE_INIT. Hooks may be NULL; the answer is read from conn with claim_field. */
 struct claim_once_options {
-	size_t size; /* sizeof(struct claim_once_options), set by CLAIM_ONCE_INIT */
-	struct claim_options claim;
+	size_t size;                                    /* sizeof(struct claim_once_options), set by CLAIM_ONCE_INIT */
+	const struct claim_options *claim;              /* NULL: the daemon's defaults */
 	int64_t settle_ms;                              /* how long recording the outcome is tried; 0: 60 s */
 	void *arg;                                      /* for the work and the hooks */
 	void (*duplicate)(claim_conn *conn, void *arg); /* it was done before: claim_body has the result */
@@ -276,9 +276,9 @@ struct claim_once_options {
 	                                                                 report it as a failure of the work */
 	int ran;                          /* out: not 0 when the work was called */
 };
-#define CLAIM_ONCE_INIT                                                                                         \
-	{                                                                                                       \
-		sizeof(struct claim_once_options), CLAIM_OPTIONS_INIT, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0 \
+#define CLAIM_ONCE_INIT                                                                           \
+	{                                                                                         \
+		sizeof(struct claim_once_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0 \
 	}
 
 /*

@@ -50,7 +50,7 @@ bool call_init(struct call *call, struct slice line, struct slice body)
 
 bool call_init_tagged(struct call *call, struct slice line, struct slice body, uint64_t tag)
 {
-	size_t cap = line.len + body.len + 64;
+	size_t cap = line.len + body.len + CALL_ADDS;
 	char *frame = mem_alloc(cap);
 	if (!frame)
 		return false;

@@ -27,6 +27,7 @@ struct call {
 	uint64_t tag;    /* 0: none, its reply comes in the order of asking; else whenever it is there */
 };
 
+#define CALL_ADDS 64 /* octets for tag= and body= at most, which count for the length of the line */
 /* line: without LF and without body=. Whether it may be repeated follows from the line. False: no memory. */
 bool call_init(struct call *call, struct slice line, struct slice body);
 /* The same with a tag of ours, so that the line must have none; tag: not 0, and no other call's on the connection. */

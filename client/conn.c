@@ -33,7 +33,6 @@ int claim_open(claim_conn **out, const char *path, const char *ns, int timeout_m
 	}
 	const char *disabled = getenv("CLAIMD_DISABLED");
 	conn->disabled = disabled && strcmp(disabled, "1") == 0;
-	conn->epoll_fd = -1;
 	conn->timeout_ms = timeout_ms;
 	*out = conn;
 	return CLAIM_OK;
@@ -48,8 +47,8 @@ void claim_close(claim_conn *conn)
 		return;
 	}
 	async_release(conn);
-	if (conn->epoll_fd >= 0)
-		close(conn->epoll_fd);
+	if (conn->link.epoll_fd >= 0)
+		close(conn->link.epoll_fd);
 	call_release(&conn->call);
 	link_release(&conn->link);
 	mem_free(conn);
@@ -108,10 +107,10 @@ int64_t time_after(int64_t ms, int64_t more_ms)
 	return more_ms > INT64_MAX - ms ? INT64_MAX : ms + more_ms;
 }
 
-bool conn_line_good(struct slice line)
+bool conn_line_good(struct slice line, bool added)
 {
-	return line.len > 0 && line.len <= PROTO_MAX_LINE && !memchr(line.data, '\n', line.len) &&
-	       !memchr(line.data, '\0', line.len);
+	return line.len > 0 && line.len <= PROTO_MAX_LINE - (added ? CALL_ADDS : 0) &&
+	       !memchr(line.data, '\n', line.len) && !memchr(line.data, '\0', line.len);
 }
 
 /* ---- the last answer ---- */

@@ -36,16 +36,16 @@ struct claim_conn {
 	bool calling_back;
 	bool closing;          /* claim_close from inside a callback */
 	struct async *current; /* whose callback runs */
-	int epoll_fd;          /* what claim_fd gave: the link's descriptor is in it; -1: none was asked for */
-	uint64_t polled;       /* link.connects of the descriptor that is in it */
+	uint64_t polled;       /* link.connects of the descriptor that is in link.epoll_fd, which claim_fd gave */
 	short polled_for;      /* its events */
+	bool unseen;           /* a call that blocked may have left answers, or a cut, that are not told yet */
+	uint64_t listened;     /* link.connects of what the listener believes to be there; 0: nothing */
 	claim_callback *event;
 	void *event_arg;
 };
 
 struct claim_grant {
-	int64_t fence; /* 0: unguarded, there is no record of it */
-	int64_t lease_ms;
+	int64_t fence;  /* 0: unguarded, there is no record of it */
 	char token[65]; /* "": the daemon's own */
 	size_t key_len;
 	char key[];
@@ -64,15 +64,15 @@ int conn_give_up(claim_conn *conn, struct call *call);
 bool conn_nobody_there(const claim_conn *conn);
 /* A time so much later; INT64_MAX where that is too far. */
 int64_t time_after(int64_t ms, int64_t more_ms);
-/* May this line be sent? */
-bool conn_line_good(struct slice line);
+/* May this line be sent? `added`: it gets a tag or a body. */
+bool conn_line_good(struct slice line, bool added);
 
 /* async.c */
 
 /* An event of the link that is not for the call that blocks. */
 void async_take(claim_conn *conn, const struct client_event *event);
-/* The connection was lost: who listens to events must know. */
-void async_lost(claim_conn *conn);
+/* Where the connection was lost, however that came: who listens to events must know. */
+void async_look(claim_conn *conn);
 /* What the link waits for may be something else now. */
 void async_watch(claim_conn *conn);
 /* All are forgotten, without a callback. */

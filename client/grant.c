@@ -85,7 +85,6 @@ int grant_claim_line(struct writer *w, struct slice key, const struct claim_opti
 	claim_grant *grant = grant_new(key.data, key.len, options.drop == CLAIM_DROP_KEEP ? options.token : "");
 	if (!grant)
 		return CLAIM_E_NOMEM;
-	grant->lease_ms = options.lease_ms;
 	request_begin(w, VERB_CLAIM, key);
 	options_write(w, &options);
 	if (grant->token[0])
@@ -103,7 +102,6 @@ int grant_won(claim_conn *conn, int code, claim_grant *grant)
 	if (code != CLAIM_WON)
 		return code;
 	grant->fence = claim_number(conn, "fence", -1);
-	grant->lease_ms = claim_number(conn, "lease_ms", grant->lease_ms);
 	/* Only a win that says so may be unguarded. */
 	if (grant->fence < 0 || (grant->fence == 0 && claim_number(conn, "guarded", 1) != 0))
 		return conn_fail(conn, CLAIM_E_PROTOCOL, "WON came without a fence");

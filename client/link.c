@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -51,7 +52,7 @@ int64_t link_now_ms(void)
 bool link_init(struct link *link, struct slice path, struct slice name, struct slice ns)
 {
 	memset(link, 0, sizeof(*link));
-	link->fd = -1;
+	link->fd = link->epoll_fd = -1;
 	link->pid = getpid();
 	if (path.len == 0 || path.len >= sizeof(link->path))
 		return false;
@@ -94,6 +95,9 @@ bool link_token(char token[33])
 
 static void link_down(struct link *link, int64_t now_ms)
 {
+	/* It would stay in there, and be ready for ever, where a child of a fork has a copy. */
+	if (link->fd >= 0 && link->epoll_fd >= 0)
+		epoll_ctl(link->epoll_fd, EPOLL_CTL_DEL, link->fd, NULL);
 	if (link->fd >= 0)
 		close(link->fd);
 	link->fd = -1;
@@ -208,6 +212,8 @@ int64_t link_due(const struct link *link)
 
 void link_forget(struct link *link, struct call *call)
 {
-	if (client_forget(&link->client, call))
+	if (client_forget(&link->client, call)) {
+		err_set(&link->why, "it was closed, since an answer that nobody waits for was due on it");
 		link_down(link, link_now_ms());
+	}
 }

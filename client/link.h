@@ -15,6 +15,7 @@ struct link {
 	struct client client;
 	char path[108];      /* as long as sun_path */
 	int fd;              /* -1: not connected */
+	int epoll_fd;        /* its caller's, where fd is in; -1: none */
 	bool deaf;           /* the other end does not take any more; its last words are still read */
 	uint64_t connects;   /* how often it was connected: a new descriptor may have the number of the old one */
 	unsigned failures;   /* attempts in a row that brought no greeting */

@@ -1,8 +1,9 @@
 /*
  * once.c - claim_once: claim, work, settle, in one call that blocks. See claim.h.
  *
- * After the work nothing may turn it into a retry: an outcome that cannot be recorded is tried again until settle_ms is over, and
- * then the hook is told, not the caller's error path.
+ * Before the work: a claim whose lease may be over by our own clock is renewed first, and does not run where that fails. After the
+ * work nothing may turn it into a retry: an outcome that cannot be recorded is tried again until settle_ms is over; then DOUBT
+ * is tried, and the hook is told, not the caller's error path.
  */
 #include "conn.h"
 
@@ -14,7 +15,7 @@
 #define SETTLE_MS 60000
 #define PAUSE_MIN_MS 50
 #define PAUSE_MAX_MS 2000
-#define LEASE_MS (15 * 60 * 1000) /* the daemon's default, where its answer has none */
+#define LEASE_MS (15 * 60 * 1000) /* the daemon's default, where neither the caller nor the answer says */
 
 struct claim_run {
 	claim_conn *conn;
@@ -94,6 +95,14 @@ static bool worth_repeating(int code)
 	       code == CLAIM_E_NOMEM;
 }
 
+/* The record refuses to be settled: at least nobody else shall run it. */
+static int settle_not(claim_run *run, int code)
+{
+	struct errbuf why = run->conn->detail;
+	claim_doubt(run->conn, run->grant);
+	return conn_fail(run->conn, code, why.text);
+}
+
 static int settle_surely(claim_run *run, enum claim_outcome outcome, int64_t settle_ms)
 {
 	int64_t until_ms = time_after(link_now_ms(), settle_ms ? settle_ms : SETTLE_MS), pause_ms = PAUSE_MIN_MS;
@@ -103,6 +112,9 @@ static int settle_surely(claim_run *run, enum claim_outcome outcome, int64_t set
 		pause_ms = pause_ms < PAUSE_MAX_MS / 2 ? 2 * pause_ms : PAUSE_MAX_MS;
 		code = settle(run, outcome);
 	}
+	/* What is uncertain may be recorded yet. */
+	if (code < 0 && code != CLAIM_E_UNCERTAIN && (outcome == CLAIM_DID || outcome == CLAIM_NEVER_DO))
+		return settle_not(run, code);
 	return code;
 }
 
@@ -125,6 +137,20 @@ static int not_won(claim_conn *conn, const struct claim_once_options *once, int 
 	return code;
 }
 
+static void run_begin(claim_run *run, const struct claim_options *options, int64_t asked_ms)
+{
+	int64_t left_ms = claim_number(run->conn, "lease_ms", LEASE_MS);
+	const char *was = claim_field(run->conn, "was", NULL);
+	run->attempts = claim_number(run->conn, "attempts", 1);
+	run->lease_ms = left_ms;
+	if (options && options->lease_ms)
+		run->lease_ms = options->lease_ms;
+	else if (was && strcmp(was, "own") == 0) /* won by an earlier call: what is left is less than the lease */
+		run->lease_ms = LEASE_MS;
+	/* Where the claim had to wait it is more: a renewal says how much. */
+	run->sure_until_ms = asked_ms + left_ms;
+}
+
 int claim_once(claim_conn *conn, const void *key, size_t key_len, struct claim_once_options *once, claim_work *work)
 {
 	claim_run run = {.conn = conn};
@@ -133,20 +159,19 @@ int claim_once(claim_conn *conn, const void *key, size_t key_len, struct claim_o
 				 "struct claim_once_options begins with CLAIM_ONCE_INIT, and there must be work");
 	once->ran = 0;
 	int64_t asked_ms = link_now_ms();
-	int code = claim_acquire(conn, key, key_len, &once->claim, &run.grant);
+	int code = claim_acquire(conn, key, key_len, once->claim, &run.grant);
 	if (code != CLAIM_WON)
 		return not_won(conn, once, code);
-	run.attempts = claim_number(conn, "attempts", 1);
-	run.lease_ms = run.grant->lease_ms ? run.grant->lease_ms : LEASE_MS;
-	/* Where the claim had to wait it is more: a renewal says how much. */
-	run.sure_until_ms = asked_ms + run.lease_ms;
+	run_begin(&run, once->claim, asked_ms);
 	if (claim_unguarded(run.grant))
 		tell(once->unguarded, conn, once->arg);
-	if (claim_run_renew(&run) != CLAIM_STALE) {
+	code = claim_run_renew(&run);
+	if (code == CLAIM_OK || claim_run_left_ms(&run) > 0) {
 		once->ran = 1;
 		code = settle_surely(&run, work(&run, once->arg), once->settle_ms);
-	} else {
-		code = CLAIM_STALE;
+	} else if (code != CLAIM_STALE) {
+		claim_release(conn, run.grant);
+		code = conn_fail(conn, code, "it was won too late to be sure of it, and given back");
 	}
 	if (once->ran && code != CLAIM_OK && once->settle_failed)
 		once->settle_failed(conn, code, once->arg);

@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "error.h"
 
@@ -81,12 +80,10 @@ static int call_turn(claim_conn *conn)
 	for (;;) {
 		int code;
 		int64_t now = link_now_ms();
-		bool connected = link_fd(link) >= 0;
 		link_process(link, now);
 		if (call_take(conn, &code))
 			return code;
-		if (connected && link_fd(link) < 0)
-			async_lost(conn);
+		async_look(conn);
 		if (now >= conn->deadline_ms || (conn_nobody_there(conn) && !conn->call.tried))
 			return call_give_up(conn);
 		int64_t due = link_due(link) < conn->deadline_ms ? link_due(link) : conn->deadline_ms;
@@ -100,20 +97,28 @@ static int call_wait(claim_conn *conn)
 	conn->blocking = true;
 	int code = call_turn(conn);
 	conn->blocking = false;
+	conn->unseen = true;
 	async_watch(conn);
+	return code;
+}
+
+/* May a call that blocks begin? Inside a callback another one may be under way. */
+static int call_may(claim_conn *conn)
+{
+	int code = conn_usable(conn);
+	if (code == CLAIM_OK && conn->calling_back)
+		code = conn_fail(conn, CLAIM_E_INVAL, "a call that blocks is not possible from inside a callback");
 	return code;
 }
 
 /* more_ms: how much longer it may take than the connection's timeout. */
 static int call_line(claim_conn *conn, struct slice line, struct slice body, int64_t more_ms)
 {
-	int code = conn_usable(conn);
+	int code = call_may(conn);
 	if (code != CLAIM_OK)
 		return code;
-	if (conn->calling_back)
-		return conn_fail(conn, CLAIM_E_INVAL, "a call that blocks is not possible from inside a callback");
 	call_drop(conn);
-	if (!conn_line_good(line))
+	if (!conn_line_good(line, body.data))
 		return call_fail(conn, CLAIM_E_INVAL, "a request is one line of at most 8192 octets");
 	if (!call_init(&conn->call, line, body))
 		return call_fail(conn, CLAIM_E_NOMEM, claim_strerror(CLAIM_E_NOMEM));
@@ -130,13 +135,13 @@ int claim_call(claim_conn *conn, const char *line, size_t line_len, const void *
 
 int claim_next(claim_conn *conn)
 {
-	if (conn->link.pid != getpid())
-		return CLAIM_E_FORKED;
+	int code = call_may(conn);
+	if (code != CLAIM_OK)
+		return code;
 	if (!conn->open)
 		return CLAIM_END;
 	conn->deadline_ms = link_now_ms() + conn->timeout_ms;
 	conn->reply = NULL;
-	int code;
 	/* Many lines come in one read: first what is here already. */
 	return call_take(conn, &code) ? code : call_wait(conn);
 }
@@ -149,8 +154,12 @@ int claim_acquire(claim_conn *conn, const void *key, size_t key_len, const struc
 	char line[GRANT_LINE];
 	struct writer w;
 	claim_grant *grant;
+	int code = call_may(conn);
+	if (code != CLAIM_OK)
+		return code;
+	call_drop(conn);
 	writer_init(&w, line, sizeof(line));
-	int code = grant_claim_line(&w, (struct slice){key, key_len}, options, &grant);
+	code = grant_claim_line(&w, (struct slice){key, key_len}, options, &grant);
 	if (code != CLAIM_OK)
 		return call_fail(
 		    conn, code,
@@ -173,7 +182,7 @@ static int grant_call(claim_conn *conn, const claim_grant *grant, enum verb verb
 	char line[GRANT_LINE];
 	struct writer w;
 	if (conn->disabled)
-		return CLAIM_OK;
+		return call_may(conn);
 	writer_init(&w, line, sizeof(line));
 	grant_line(&w, grant, verb, lease_ms);
 	return call_line(conn, writer_done(&w), body, 0);

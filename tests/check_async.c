@@ -1,5 +1,6 @@
 /*
- * check_async.c - libclaim against a real daemon: calls that call back, claim_once, content keys, and nothing guarded.
+ * check_async.c - the calls of libclaim that call back: against a real daemon, and against a peer that plays a script where the
+ * moment counts.
  */
 #include "../client/claim.h"
 
@@ -12,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "play.h"
 #include "spawn.h"
 
 #define MAX 64
@@ -183,6 +185,22 @@ START_TEST(a_list_is_called_back_line_by_line)
 	heard_is(2, CLAIM_ITEM, 3);
 	heard_is(3, CLAIM_ITEM, 3);
 	heard_is(4, CLAIM_END, 3);
+}
+END_TEST
+
+/* With the tag and the length of a body that are added, so that the daemon does not end the connection over it. */
+START_TEST(a_line_of_the_longest_kind)
+{
+	char longest[8193] = "PING";
+	memset(longest + 4, ' ', sizeof(longest) - 4);
+	ck_assert_int_eq(claim_call(conn, longest, 8193, NULL, 0), CLAIM_E_INVAL);
+	ck_assert_int_eq(claim_call(conn, longest, 8192, NULL, 0), CLAIM_OK);
+	ck_assert_int_eq(claim_call(conn, longest, 8192, "x", 1), CLAIM_E_INVAL);
+	ck_assert_str_eq(claim_detail(conn), "a request is one line of at most 8192 octets");
+	ck_assert_int_eq(claim_submit(conn, longest, 8192, NULL, 0, on_done, ticket(1)), CLAIM_E_INVAL);
+	ck_assert_int_eq(claim_submit(conn, longest, 8192 - 64, NULL, 0, on_done, ticket(1)), CLAIM_OK);
+	loop_until(1);
+	heard_is(0, CLAIM_OK, 1);
 }
 END_TEST
 
@@ -422,239 +440,15 @@ START_TEST(a_watch_is_told)
 }
 END_TEST
 
-/* ---- claim_once ---- */
-
-static struct {
-	int runs, hooks;
-	enum claim_outcome outcome;
-	char hook;
-	void (*then)(claim_run *run);
-} work_;
-
-static enum claim_outcome work(claim_run *run, void *arg)
-{
-	ck_assert_ptr_eq(arg, &work_);
-	work_.runs++;
-	ck_assert_int_eq(claim_run_result(run, "wrong", 5), CLAIM_OK);
-	ck_assert_int_eq(claim_run_result(run, "paid", 4), CLAIM_OK);
-	if (work_.then)
-		work_.then(run);
-	return work_.outcome;
-}
-
-static void on_hook(char hook)
-{
-	work_.hooks++;
-	work_.hook = hook;
-}
-
-static void duplicate(claim_conn *from, void *arg)
-{
-	size_t len;
-	(void)arg;
-	on_hook('d');
-	ck_assert_ptr_nonnull(claim_body(from, &len));
-	ck_assert_uint_eq(len, 4);
-}
-
-static void conflict(claim_conn *from, void *arg)
-{
-	(void)arg;
-	on_hook('c');
-	ck_assert_int_gt(claim_number(from, "retry_ms", 0), 0);
-}
-
-static void mismatch(claim_conn *from, void *arg)
-{
-	(void)from;
-	(void)arg;
-	on_hook('m');
-}
-
-static void unguarded(claim_conn *from, void *arg)
-{
-	(void)from;
-	(void)arg;
-	on_hook('u');
-}
-
-static void settle_failed(claim_conn *from, int code, void *arg)
-{
-	(void)from;
-	(void)arg;
-	ck_assert_int_ne(code, CLAIM_OK);
-	on_hook('s');
-}
-
-static struct claim_once_options once_init(enum claim_outcome outcome)
-{
-	struct claim_once_options once = CLAIM_ONCE_INIT;
-	memset(&work_, 0, sizeof(work_));
-	work_.outcome = outcome;
-	once.arg = &work_;
-	once.duplicate = duplicate;
-	once.conflict = conflict;
-	once.mismatch = mismatch;
-	once.unguarded = unguarded;
-	once.settle_failed = settle_failed;
-	return once;
-}
-
-static const char *status(void)
-{
-	return wire_ask_once(&daemon_, "STATUS orders:42");
-}
-
-START_TEST(once_runs_once)
-{
-	struct claim_once_options once = once_init(CLAIM_DID);
-	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_OK);
-	ck_assert_int_eq(once.ran, 1);
-	ck_assert_int_eq(work_.hooks, 0);
-	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_DONE);
-	ck_assert_int_eq(once.ran, 0);
-	ck_assert_int_eq(work_.runs, 1);
-	ck_assert_int_eq(work_.hook, 'd');
-}
-END_TEST
-
-START_TEST(each_outcome_is_recorded)
-{
-	static const struct {
-		enum claim_outcome outcome;
-		const char *state;
-	} row[] = {{CLAIM_DID, "state=done"},
-		   {CLAIM_NEVER_DO, "state=failed"},
-		   {CLAIM_TRY_AGAIN, "state=free"},
-		   {CLAIM_NOT_SURE, "state=unknown"},
-		   {(enum claim_outcome)77, "state=unknown"}};
-	struct claim_once_options once = once_init(row[_i].outcome);
-	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_OK);
-	ck_assert_msg(strstr(status(), row[_i].state) != NULL, "%s", status());
-}
-END_TEST
-
-START_TEST(once_tells_why_it_does_not_run)
-{
-	struct claim_once_options once = once_init(CLAIM_DID);
-	once.claim.fp = "a";
-	wire_ask_once(&daemon_, "CLAIM orders:42 fp=a");
-	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_HELD);
-	ck_assert_int_eq(work_.hook, 'c');
-	once.claim.fp = "b";
-	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_MISMATCH);
-	ck_assert_int_eq(work_.hook, 'm');
-	ck_assert_int_eq(work_.runs, 0);
-	spawn_stop(&daemon_, SIGKILL);
-	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_E_UNREACHABLE);
-	ck_assert_int_eq(once.ran, 0);
-}
-END_TEST
-
-static void work_long(claim_run *run)
-{
-	long long until_ms = wait_now_ms() + 700;
-	while (wait_now_ms() < until_ms) {
-		ck_assert_int_eq(claim_run_renew(run), CLAIM_OK);
-		ck_assert_int_gt(claim_run_left_ms(run), 0);
-		wait_moment(until_ms);
-	}
-}
-
-START_TEST(work_may_be_longer_than_its_lease)
-{
-	struct claim_once_options once = once_init(CLAIM_DID);
-	once.claim.lease_ms = 300;
-	work_.then = work_long;
-	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_OK);
-	ck_assert_int_eq(work_.runs, 1);
-}
-END_TEST
-
-static void lose_it(claim_run *run)
-{
-	long long until_ms = wait_now_ms() + SPAWN_WAIT_MS;
-	ck_assert_ptr_nonnull(strstr(wire_ask_once(&daemon_, "RESOLVE orders:42 as=free force"), "OK"));
-	while (claim_run_renew(run) != CLAIM_STALE)
-		ck_assert(wait_moment(until_ms));
-	ck_assert_int_eq(claim_run_left_ms(run), 0);
-	ck_assert_int_eq(claim_run_renew(run), CLAIM_STALE);
-}
-
-START_TEST(work_hears_that_it_lost_the_key)
-{
-	struct claim_once_options once = once_init(CLAIM_DID);
-	once.claim.lease_ms = 300;
-	work_.then = lose_it;
-	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_STALE);
-	ck_assert_int_eq(once.ran, 1);
-	ck_assert_int_eq(work_.hook, 's');
-}
-END_TEST
-
-static void kill_daemon(claim_run *run)
-{
-	(void)run;
-	spawn_stop(&daemon_, SIGKILL);
-}
-
-START_TEST(an_outcome_that_cannot_be_recorded_is_told)
-{
-	struct claim_once_options once = once_init(CLAIM_DID);
-	once.settle_ms = 300;
-	work_.then = kill_daemon;
-	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_E_UNREACHABLE);
-	ck_assert_int_eq(once.ran, 1);
-	ck_assert_int_eq(work_.hook, 's');
-}
-END_TEST
-
-/* It comes back while the outcome waits. */
-static void kill_and_restart(claim_run *run)
-{
-	(void)run;
-	spawn_stop(&daemon_, SIGKILL);
-	spawn_launch(&daemon_, on_sqlite);
-}
-
-START_TEST(an_outcome_is_recorded_by_the_next_daemon)
-{
-	struct claim_once_options once = once_init(CLAIM_DID);
-	work_.then = kill_and_restart;
-	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_OK);
-	ck_assert_int_eq(work_.hooks, 0);
-	ck_assert_ptr_nonnull(strstr(status(), "state=done"));
-}
-END_TEST
-
-START_TEST(once_may_wait)
-{
-	struct claim_once_options once = once_init(CLAIM_DID);
-	once.claim.wait_ms = 20000;
-	once.claim.lease_ms = 5000;
-	wire_ask_once(&daemon_, "CLAIM orders:42 lease=100ms");
-	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_OK);
-	ck_assert_int_eq(work_.runs, 1);
-}
-END_TEST
-
 /* ---- nothing guarded ---- */
 
-START_TEST(disabled_guards_nothing_and_says_so)
+START_TEST(disabled_answers_without_a_daemon)
 {
-	struct claim_once_options once = once_init(CLAIM_DID);
-	claim_grant *own;
 	claim_close(conn);
 	setenv("CLAIMD_DISABLED", "1", 1);
 	ck_assert_int_eq(claim_open(&conn, "/nowhere/at/all", NULL, 1000), CLAIM_OK);
-	ck_assert_int_eq(claim_acquire(conn, KEY, NULL, &own), CLAIM_WON);
-	ck_assert(claim_unguarded(own));
-	ck_assert_int_eq(claim_renew(conn, own, 1000), CLAIM_OK);
-	ck_assert_int_eq(claim_complete(conn, own, NULL, 0), CLAIM_OK);
-	claim_grant_free(own);
-	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_OK);
-	ck_assert_int_eq(work_.hook, 'u');
 	acquire("k", NULL, 1);
+	ck_assert_int_eq(heard_count, 0);
 	ck_assert_int_eq(claim_timeout_ms(conn), 0);
 	loop_until(1);
 	heard_is(0, CLAIM_WON, 1);
@@ -666,25 +460,166 @@ START_TEST(disabled_guards_nothing_and_says_so)
 }
 END_TEST
 
-/* ---- content keys ---- */
+/* ---- where the moment counts ---- */
 
-START_TEST(content_keys)
+static struct play peer;
+
+static void peer_setup(void)
 {
-	char a[65], b[65];
-	ck_assert_int_eq(claim_key_json(conn, "{\"b\":1.0,\"a\":[]}", 16, NULL, NULL, NULL, a), CLAIM_OK);
-	ck_assert_int_eq(claim_key_json(conn, "{ \"a\":[], \"b\":1 }", 17, NULL, NULL, NULL, b), CLAIM_OK);
-	ck_assert_str_eq(a, b);
-	ck_assert_uint_eq(strlen(a), 64);
-	claim_key_bytes("{\"a\":[],\"b\":1}", 14, b);
-	ck_assert_str_eq(a, b);
-	ck_assert_int_eq(claim_key_json(conn, "{\"b\":1.26,\"a\":2}", 16, "b,a", "a", "b:1", a), CLAIM_OK);
-	claim_key_bytes("{\"b\":1.3}", 9, b);
-	ck_assert_str_eq(a, b);
-	ck_assert_int_eq(claim_key_json(conn, "{", 1, NULL, NULL, NULL, a), CLAIM_E_INVAL);
-	ck_assert_ptr_nonnull(strstr(claim_detail(conn), "badkey"));
-	ck_assert_int_eq(claim_key_json(conn, NULL, 0, NULL, NULL, NULL, a), CLAIM_E_INVAL);
+	heard_count = 0;
+	grant = NULL;
+	play_init(&peer);
+	ck_assert_int_eq(claim_open(&conn, peer.path, NULL, 10000), CLAIM_OK);
+}
+
+static void peer_teardown(void)
+{
+	claim_close(conn);
+	play_end(&peer);
+}
+
+static int submit(const char *line, int n)
+{
+	return claim_submit(conn, line, strlen(line), NULL, 0, on_done, ticket(n));
+}
+
+static int call(const char *line)
+{
+	return claim_call(conn, line, strlen(line), NULL, 0);
+}
+
+/* The call that blocks has read them both, so that nothing wakes a loop that only looks at the descriptor. */
+START_TEST(an_answer_that_comes_with_that_of_a_blocking_call)
+{
+	static const char *const script[] = {"|", "<PING tag=lc1", "<PING", ">OK\nOK tag=lc1\n", ".", NULL};
+	play_start(&peer, script);
+	submit("PING", 1);
+	ck_assert_int_eq(call("PING"), CLAIM_OK);
+	ck_assert_int_eq(claim_timeout_ms(conn), 0);
+	loop_strictly_until(1);
+	heard_is(0, CLAIM_OK, 1);
+	ck_assert_int_eq(claim_timeout_ms(conn), -1);
 }
 END_TEST
+
+/* The first call that blocks costs the connection, since nobody reads its list to the end. */
+START_TEST(a_list_that_is_dropped_costs_a_watch)
+{
+	static const char *const script[] = {"|", "<LIST", ">ITEM key=a\nITEM key=b\n", ".", "|", "<PING", NULL,
+					     ".", NULL};
+	const char *played[sizeof(script) / sizeof(script[0])];
+	memcpy(played, script, sizeof(script));
+	played[6] = _i == 0 ? ">OK\n" : ">OK tag=lc1\n";
+	play_start(&peer, played);
+	claim_on_event(conn, on_done, ticket(9));
+	ck_assert_int_eq(call("LIST"), CLAIM_ITEM);
+	if (_i == 0) {
+		ck_assert_int_eq(call("PING"), CLAIM_OK);
+	} else {
+		submit("PING", 1);
+		loop_until(2);
+	}
+	ck_assert_int_eq(heard_count, 1 + _i);
+	heard_is(0, CLAIM_E_UNREACHABLE, 9);
+}
+END_TEST
+
+/* It closes the connection when it is over, and with it go the watch and a claim that may not be asked again. */
+START_TEST(what_a_blocking_call_cuts_is_told_at_once)
+{
+	static const char *const script[] = {"|", "<CLAIM k", "<PING", ".", NULL};
+	struct claim_options drops = CLAIM_OPTIONS_INIT;
+	drops.drop = CLAIM_DROP_RELEASE;
+	drops.wait_ms = 3600000;
+	claim_close(conn);
+	ck_assert_int_eq(claim_open(&conn, peer.path, NULL, 300), CLAIM_OK);
+	play_start(&peer, script);
+	claim_on_event(conn, on_done, ticket(9));
+	acquire("k", &drops, 1);
+	ck_assert_int_eq(call("PING"), CLAIM_E_UNCERTAIN);
+	ck_assert_int_eq(claim_timeout_ms(conn), 0);
+	loop_strictly_until(2);
+	heard_is(0, CLAIM_E_UNCERTAIN, 1);
+	heard_is(1, CLAIM_E_UNREACHABLE, 9);
+	ck_assert_int_eq(claim_timeout_ms(conn), -1);
+}
+END_TEST
+
+/* A child of a fork has a copy of the descriptor, which must not keep the loop of the parent awake. */
+START_TEST(a_cut_connection_does_not_stay_ready)
+{
+	static const char *const script[] = {"|", "<PING tag=lc1", ">OK tag=lc1\n", NULL};
+	int hold[2];
+	char gone;
+	play_start(&peer, script);
+	claim_on_event(conn, on_done, ticket(9));
+	submit("PING", 1);
+	ck_assert_int_eq(pipe(hold), 0);
+	loop_until(1);
+	pid_t child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		close(hold[1]);
+		_exit(read(hold[0], &gone, 1) == 0 ? 0 : 1); /* until the test is over */
+	}
+	loop_until(2);
+	heard_is(1, CLAIM_E_UNREACHABLE, 9);
+	struct pollfd look = {.fd = claim_fd(conn), .events = POLLIN};
+	ck_assert_int_eq(poll(&look, 1, 0), 0);
+	close(hold[0]);
+	close(hold[1]);
+	waitpid(child, NULL, 0);
+}
+END_TEST
+
+/* What blocks may be under way while it is called back: none of these touches it. */
+static void blocks_in_vain(claim_conn *from, int code, void *arg)
+{
+	claim_grant *none = NULL;
+	on_done(from, code, arg);
+	ck_assert_int_eq(claim_next(from), CLAIM_E_INVAL);
+	ck_assert_int_eq(claim_acquire(from, "", 0, NULL, &none), CLAIM_E_INVAL);
+	ck_assert_int_eq(claim_acquire(from, "k", 1, NULL, &none), CLAIM_E_INVAL);
+	ck_assert_int_eq(call("PING"), CLAIM_E_INVAL);
+	ck_assert_str_eq(claim_detail(from), "a call that blocks is not possible from inside a callback");
+}
+
+START_TEST(a_callback_inside_a_blocking_call_may_not_block)
+{
+	static const char *const script[] = {
+	    "|", "<PING tag=lc1", "<LIST", ">OK tag=lc1\nITEM key=a\nEND count=1\n", ".", NULL};
+	play_start(&peer, script);
+	ck_assert_int_eq(claim_submit(conn, "PING", 4, NULL, 0, blocks_in_vain, ticket(1)), CLAIM_OK);
+	ck_assert_int_eq(call("LIST"), CLAIM_ITEM);
+	ck_assert_int_eq(heard_count, 1);
+	ck_assert_int_eq(claim_next(conn), CLAIM_END);
+}
+END_TEST
+
+START_TEST(an_answer_ends_with_the_next_turn)
+{
+	static const char *const script[] = {"|", "<PING", ">OK\n", ".", NULL};
+	play_start(&peer, script);
+	ck_assert_int_eq(call("PING"), CLAIM_OK);
+	ck_assert_str_eq(claim_word(conn), "OK");
+	claim_process(conn);
+	ck_assert_str_eq(claim_word(conn), "");
+}
+END_TEST
+
+static TCase *peer_case(void)
+{
+	TCase *tests = tcase_create("peer");
+	tcase_set_timeout(tests, 60);
+	tcase_add_checked_fixture(tests, peer_setup, peer_teardown);
+	tcase_add_test(tests, an_answer_that_comes_with_that_of_a_blocking_call);
+	tcase_add_loop_test(tests, a_list_that_is_dropped_costs_a_watch, 0, 2);
+	tcase_add_test(tests, what_a_blocking_call_cuts_is_told_at_once);
+	tcase_add_test(tests, a_cut_connection_does_not_stay_ready);
+	tcase_add_test(tests, a_callback_inside_a_blocking_call_may_not_block);
+	tcase_add_test(tests, an_answer_ends_with_the_next_turn);
+	return tests;
+}
 
 int main(void)
 {
@@ -698,6 +633,7 @@ int main(void)
 	tcase_add_test(tests, one_that_waits_holds_up_no_other);
 	tcase_add_test(tests, a_claim_from_its_win_to_its_end);
 	tcase_add_test(tests, a_list_is_called_back_line_by_line);
+	tcase_add_test(tests, a_line_of_the_longest_kind);
 	tcase_add_test(tests, what_is_wrong_is_refused_at_once);
 	tcase_add_test(tests, a_shorter_struct_is_understood);
 	tcase_add_test(tests, nobody_there_is_told_at_once);
@@ -712,17 +648,9 @@ int main(void)
 	tcase_add_test(tests, a_child_may_not_use_it);
 	tcase_add_test(tests, events_are_told_and_their_end);
 	tcase_add_test(tests, a_watch_is_told);
-	tcase_add_test(tests, once_runs_once);
-	tcase_add_loop_test(tests, each_outcome_is_recorded, 0, 5);
-	tcase_add_test(tests, once_tells_why_it_does_not_run);
-	tcase_add_test(tests, work_may_be_longer_than_its_lease);
-	tcase_add_test(tests, work_hears_that_it_lost_the_key);
-	tcase_add_test(tests, an_outcome_that_cannot_be_recorded_is_told);
-	tcase_add_test(tests, an_outcome_is_recorded_by_the_next_daemon);
-	tcase_add_test(tests, once_may_wait);
-	tcase_add_test(tests, disabled_guards_nothing_and_says_so);
-	tcase_add_test(tests, content_keys);
+	tcase_add_test(tests, disabled_answers_without_a_daemon);
 	suite_add_tcase(suite, tests);
+	suite_add_tcase(suite, peer_case());
 	srunner_run_all(runner, CK_NORMAL);
 	int failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

@@ -7,14 +7,12 @@
 #include "../proto/mem.h"
 
 #include <check.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "play.h"
 
 #define HELLO_OK "OK proto=1 max_body=1000\n"
 
@@ -267,81 +265,24 @@ END_TEST
 
 /* ---- the blocking calls ---- */
 
-static char dir[] = "/tmp/check_client.XXXXXX", path[64];
-static pid_t peer;
+static struct play peer;
 static claim_conn *conn;
 
-static void read_line(int fd, char *line, size_t size)
+static void sync_setup(void)
 {
-	size_t len = 0;
-	while (len + 1 < size && read(fd, line + len, 1) == 1 && line[len] != '\n')
-		len++;
-	line[len] = '\0';
+	play_init(&peer);
+	ck_assert_int_eq(claim_open(&conn, peer.path, NULL, 10000), CLAIM_OK);
 }
 
-/* Plays it: "<TEXT" is a line that must begin so, ">TEXT" is sent, "|" takes the next connection, "." waits for the end. */
-static void play(int listener, const char *const *script)
+static void sync_teardown(void)
 {
-	char line[9000];
-	int fd = -1;
-	for (; *script; script++) {
-		const char *text = *script + 1;
-		if (**script == '|') {
-			close(fd);
-			fd = accept(listener, NULL, NULL);
-			read_line(fd, line, sizeof(line));
-			if (strncmp(line, "HELLO ", 6) != 0 || write(fd, HELLO_OK, sizeof(HELLO_OK) - 1) < 0)
-				_exit(1);
-		} else if (**script == '<') {
-			read_line(fd, line, sizeof(line));
-			if (strncmp(line, text, strlen(text)) != 0)
-				_exit(2);
-		} else if (**script == '>') {
-			if (write(fd, text, strlen(text)) < 0)
-				_exit(3);
-		} else {
-			while (read(fd, line, sizeof(line)) > 0)
-				;
-		}
-	}
-	_exit(0);
+	claim_close(conn);
+	play_end(&peer);
 }
 
 static void serve(const char *const *script)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	memcpy(address.sun_path, path, sizeof(path));
-	ck_assert_int_eq(bind(listener, (const struct sockaddr *)&address, sizeof(address)), 0);
-	ck_assert_int_eq(listen(listener, 4), 0);
-	peer = fork();
-	ck_assert_int_ge(peer, 0);
-	if (peer == 0) {
-		alarm(20);
-		play(listener, script);
-	}
-	close(listener);
-}
-
-static void sync_setup(void)
-{
-	memcpy(dir + sizeof(dir) - 7, "XXXXXX", 6);
-	ck_assert_ptr_nonnull(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/s", dir);
-	ck_assert_int_eq(claim_open(&conn, path, NULL, 10000), CLAIM_OK);
-	peer = 0;
-}
-
-/* The peer must have seen what its script wants. */
-static void sync_teardown(void)
-{
-	int status = 0;
-	claim_close(conn);
-	if (peer > 0)
-		waitpid(peer, &status, 0);
-	unlink(path);
-	rmdir(dir);
-	ck_assert_int_eq(status, 0);
+	play_start(&peer, script);
 }
 
 START_TEST(a_life)
@@ -480,7 +421,7 @@ START_TEST(no_answer_in_time)
 	static const char *const script[] = {"|", "<COMPLETE k", ".", "|", "<PING", ">OK\n", ".", NULL};
 	claim_conn *hasty;
 	serve(script);
-	ck_assert_int_eq(claim_open(&hasty, path, NULL, 200), CLAIM_OK);
+	ck_assert_int_eq(claim_open(&hasty, peer.path, NULL, 200), CLAIM_OK);
 	ck_assert_int_eq(claim_call(hasty, "COMPLETE k fence=1", 18, NULL, 0), CLAIM_E_UNCERTAIN);
 	claim_close(hasty);
 	/* And on a connection that lives on: what is asked next has a new one, where no late answer can come. */
@@ -516,8 +457,8 @@ START_TEST(what_is_refused_here)
 	ck_assert_int_eq(claim_call(conn, "", 0, NULL, 0), CLAIM_E_INVAL);
 	longest[108] = '\0';
 	ck_assert_int_eq(claim_open(&none, longest, NULL, 10), CLAIM_E_INVAL);
-	ck_assert_int_eq(claim_open(&none, path, "", 10), CLAIM_E_INVAL);
-	ck_assert_int_eq(claim_open(&none, path, NULL, 0), CLAIM_E_INVAL);
+	ck_assert_int_eq(claim_open(&none, peer.path, "", 10), CLAIM_E_INVAL);
+	ck_assert_int_eq(claim_open(&none, peer.path, NULL, 0), CLAIM_E_INVAL);
 	ck_assert_ptr_null(none);
 	for (int code = -9; code < 16; code++)
 		ck_assert_ptr_nonnull(claim_strerror(code));
@@ -545,15 +486,12 @@ START_TEST(no_memory)
 		int code;
 		serve(script);
 		mem_fail_at(nth, 0);
-		code = claim_open(&poor, path, NULL, 2000);
+		code = claim_open(&poor, peer.path, NULL, 2000);
 		if (code == CLAIM_OK)
 			code = claim_acquire(poor, "k", 1, NULL, &grant);
 		claim_close(poor);
 		size_t made = mem_fail_at(0, 0);
-		kill(peer, SIGKILL);
-		waitpid(peer, NULL, 0);
-		peer = 0;
-		unlink(path);
+		play_kill(&peer);
 		/* A buffer that could not be had is tried again with the next connection. */
 		ck_assert(code == CLAIM_E_NOMEM || code == CLAIM_DONE || code == CLAIM_E_UNCERTAIN ||
 			  code == CLAIM_E_UNREACHABLE);

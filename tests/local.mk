@@ -331,7 +331,7 @@ endif
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_client
-tests_check_client_SOURCES = tests/check_client.c
+tests_check_client_SOURCES = tests/check_client.c tests/play.c tests/play.h
 tests_check_client_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_client_LDADD = libclaimcore.la $(CHECK_LIBS)
 TESTS += tests/check_client
@@ -339,10 +339,18 @@ endif
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_async
-tests_check_async_SOURCES = tests/check_async.c tests/spawn.c tests/spawn.h
+tests_check_async_SOURCES = tests/check_async.c tests/play.c tests/play.h tests/spawn.c tests/spawn.h
 tests_check_async_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_async_LDADD = libclaimcore.la $(CHECK_LIBS)
 TESTS += tests/check_async
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_once
+tests_check_once_SOURCES = tests/check_once.c tests/play.c tests/play.h tests/spawn.c tests/spawn.h
+tests_check_once_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_once_LDADD = libclaimcore.la $(CHECK_LIBS)
+TESTS += tests/check_once
 endif
 
 if HAVE_CHECK

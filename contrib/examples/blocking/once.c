@@ -26,8 +26,10 @@ static void loud(claim_conn *conn, int code, void *order)
 static int handle(claim_conn *conn, char *order)
 {
 	char key[300];
+	struct claim_options options = CLAIM_OPTIONS_INIT;
 	struct claim_once_options once = CLAIM_ONCE_INIT;
-	once.claim.lease_ms = 30000;
+	options.lease_ms = 30000;
+	once.claim = &options;
 	once.settle_failed = loud;
 	once.arg = order;
 	snprintf(key, sizeof(key), "orders:%s", order);
