@@ -425,10 +425,11 @@ EXTRA_DIST += tests/scenarios/README tests/scenarios/atleast.txt tests/scenarios
 	tests/scenarios/drop_does.txt tests/scenarios/drop_in_outage.txt tests/scenarios/hold_connection.txt \
 	tests/scenarios/hold_in_doubt.txt tests/scenarios/hold_moves.txt tests/scenarios/hold_refused.txt \
 	tests/scenarios/hold_renews.txt tests/scenarios/idle_renewal.txt tests/scenarios/kept_against_claim.txt \
-	tests/scenarios/kept_others_wait.txt tests/scenarios/kept_too_late.txt tests/scenarios/late_copies.txt \
-	tests/scenarios/late_win.txt tests/scenarios/lost_reply_check.txt tests/scenarios/lost_reply_claim.txt \
-	tests/scenarios/lost_reply_complete.txt tests/scenarios/lost_reply_doubt.txt tests/scenarios/lost_reply_fail.txt \
-	tests/scenarios/lost_reply_release.txt tests/scenarios/lost_reply_renew.txt tests/scenarios/restart_under_call.txt \
-	tests/scenarios/restart_under_claim.txt tests/scenarios/status_waits.txt tests/scenarios/undo.txt \
-	tests/scenarios/unguarded.txt tests/scenarios/waiter_halfclosed.txt tests/scenarios/waiter_killed.txt \
-	tests/scenarios/waiter_outage.txt tests/scenarios/waiter_polls.txt tests/scenarios/waiters_in_order.txt
+	tests/scenarios/kept_before_renewal.txt tests/scenarios/kept_others_wait.txt tests/scenarios/kept_too_late.txt \
+	tests/scenarios/late_copies.txt tests/scenarios/late_win.txt tests/scenarios/lost_reply_check.txt \
+	tests/scenarios/lost_reply_claim.txt tests/scenarios/lost_reply_complete.txt tests/scenarios/lost_reply_doubt.txt \
+	tests/scenarios/lost_reply_fail.txt tests/scenarios/lost_reply_release.txt tests/scenarios/lost_reply_renew.txt \
+	tests/scenarios/restart_under_call.txt tests/scenarios/restart_under_claim.txt tests/scenarios/status_waits.txt \
+	tests/scenarios/undo.txt tests/scenarios/unguarded.txt tests/scenarios/waiter_halfclosed.txt \
+	tests/scenarios/waiter_killed.txt tests/scenarios/waiter_outage.txt tests/scenarios/waiter_polls.txt \
+	tests/scenarios/waiters_in_order.txt

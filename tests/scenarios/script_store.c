@@ -10,7 +10,7 @@
 #define RECORDS 8
 #define HELD_MAX 64
 #define TEXT_MAX 256
-#define LINES 64
+#define LINES 256
 #define LINE_MAX_OCTETS 512
 
 struct stored {
@@ -20,7 +20,7 @@ struct stored {
 };
 
 static struct stored stored[RECORDS];
-static struct op *held[HELD_MAX]; /* in the order in which they came */
+static struct op *held[HELD_MAX + 1]; /* in the order in which they came */
 static size_t held_count;
 static struct op *walk;                  /* the daemon counts now and then */
 static enum manner manner, manner_after; /* the second one, once the next op is answered */
@@ -264,8 +264,15 @@ static void closed(uv_handle_t *handle)
 	(void)handle;
 	if (--handles > 0)
 		return;
-	manner = MANNER_REFUSES;
-	flush(NULL);
+	if (walk != NULL)
+		held[held_count++] = walk;
+	walk = NULL;
+	while (held_count > 0) {
+		struct op *op = held[--held_count];
+
+		op_refuse(op, ERR_STORE, "the store is being closed");
+		store_done(front, op);
+	}
 	store_closed(front);
 }
 
