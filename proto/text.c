@@ -53,6 +53,33 @@ bool slice_equal_nocase(struct slice a, struct slice b)
 	return true;
 }
 
+struct slice slice_cut(struct slice *text, char end)
+{
+	const char *found = text->len > 0 ? memchr(text->data, end, text->len) : NULL;
+	struct slice part = {text->data, found != NULL ? (size_t)(found - text->data) : text->len};
+	size_t taken = part.len + (found != NULL);
+
+	text->data += taken;
+	text->len -= taken;
+	return part;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+struct slice slice_trim(struct slice text)
+{
+	while (text.len > 0 && is_blank(text.data[0])) {
+		text.data++;
+		text.len--;
+	}
+	while (text.len > 0 && is_blank(text.data[text.len - 1]))
+		text.len--;
+	return text;
+}
+
 void writer_init(struct writer *w, char *data, size_t cap)
 {
 	*w = (struct writer){.data = data, .cap = cap};

@@ -30,6 +30,10 @@ int slice_compare(struct slice a, struct slice b);
 bool slice_starts(struct slice text, struct slice prefix);
 /* As slice_equal without regard to the case of ASCII letters. */
 bool slice_equal_nocase(struct slice a, struct slice b);
+/* Takes what is before the first `end` off *text, and the end with it; all of it when there is none. */
+struct slice slice_cut(struct slice *text, char end);
+/* Without spaces, tabs and CR on either side. */
+struct slice slice_trim(struct slice text);
 
 /* Writes into storage of a fixed size and never past it. When something did not fit, `full`
  * is set, nothing of that piece is written, and later pieces are refused too. */

@@ -21,30 +21,7 @@ bool admin_http_is(struct slice first_line)
 	return false;
 }
 
-/* Cuts what is before the first `end` off *text, and the end with it; all of it when there is none. */
-static struct slice cut(struct slice *text, char end)
-{
-	const char *found = text->len ? memchr(text->data, end, text->len) : NULL;
-	size_t len = found ? (size_t)(found - text->data) : text->len;
-	struct slice part = {text->data, len};
-
-	text->data += len + (found != NULL);
-	text->len -= len + (found != NULL);
-	return part;
-}
-
 /* ---- Accept ---- */
-
-static struct slice trim(struct slice text)
-{
-	while (text.len > 0 && (text.data[0] == ' ' || text.data[0] == '\t')) {
-		text.data++;
-		text.len--;
-	}
-	while (text.len > 0 && strchr(" \t\r", text.data[text.len - 1]))
-		text.len--;
-	return text;
-}
 
 /* "0.75" in thousandths; what is no weight counts as 1, as if it were not there. */
 static int weight_of(struct slice text)
@@ -67,11 +44,11 @@ static int range_weight(struct slice range)
 	int weight = 1000;
 
 	while (range.len > 0) {
-		struct slice value = cut(&range, ';');
-		struct slice name = trim(cut(&value, '='));
+		struct slice value = slice_cut(&range, ';');
+		struct slice name = slice_trim(slice_cut(&value, '='));
 
 		if (slice_equal_nocase(name, SLICE_OF("q")))
-			weight = weight_of(trim(value));
+			weight = weight_of(slice_trim(value));
 	}
 	return weight;
 }
@@ -82,8 +59,8 @@ static bool wants_open(struct slice accept)
 	int open = 0, text = 0;
 
 	while (accept.len > 0) {
-		struct slice range = cut(&accept, ',');
-		struct slice type = trim(cut(&range, ';'));
+		struct slice range = slice_cut(&accept, ',');
+		struct slice type = slice_trim(slice_cut(&range, ';'));
 		int weight = range_weight(range);
 
 		if (slice_equal_nocase(type, SLICE_OF("application/openmetrics-text")) && weight > open)
@@ -116,14 +93,14 @@ static const char *read_first_line(struct http_request *req, struct slice line)
 
 	if (line.len > 0 && line.data[line.len - 1] == '\r')
 		line.len--;
-	method = cut(&line, ' ');
-	target = cut(&line, ' ');
+	method = slice_cut(&line, ' ');
+	target = slice_cut(&line, ' ');
 	req->head = slice_equal(method, SLICE_OF("HEAD"));
 	if (!slice_equal(line, SLICE_OF("HTTP/1.1")) && !slice_equal(line, SLICE_OF("HTTP/1.0")))
 		return "400 Bad Request";
 	if (!req->head && !slice_equal(method, SLICE_OF("GET")))
 		return "405 Method Not Allowed\r\nAllow: GET, HEAD";
-	path = cut(&target, '?');
+	path = slice_cut(&target, '?');
 	for (req->page = 0; req->page < PAGE__COUNT; req->page++)
 		if (slice_equal(path, path_of[req->page]))
 			return NULL;
@@ -133,8 +110,8 @@ static const char *read_first_line(struct http_request *req, struct slice line)
 static void read_fields(struct http_request *req, struct slice fields)
 {
 	while (fields.len > 0) {
-		struct slice value = cut(&fields, '\n');
-		struct slice name = cut(&value, ':');
+		struct slice value = slice_cut(&fields, '\n');
+		struct slice name = slice_cut(&value, ':');
 
 		if (slice_equal_nocase(name, SLICE_OF("Accept")))
 			req->open = wants_open(value);
@@ -210,7 +187,7 @@ bool admin_http_answer(struct slice first_line, const struct admin_view *view, s
 void admin_http_reply(struct slice header, const struct admin_view *view, struct writer *out)
 {
 	struct http_request req = {.open = false};
-	const char *status = read_first_line(&req, cut(&header, '\n'));
+	const char *status = read_first_line(&req, slice_cut(&header, '\n'));
 
 	if (status != NULL) {
 		write_error(out, status, req.head);

@@ -129,34 +129,6 @@ fail_data:
 	return NULL;
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
-static struct slice trim(struct slice text)
-{
-	while (text.len > 0 && is_blank(text.data[0])) {
-		text.data++;
-		text.len--;
-	}
-	while (text.len > 0 && is_blank(text.data[text.len - 1]))
-		text.len--;
-	return text;
-}
-
-/* The next line of *text, without its LF, which is cut off. */
-static struct slice cut_line(struct slice *text)
-{
-	const char *end = memchr(text->data, '\n', text->len);
-	size_t len = end ? (size_t)(end - text->data) : text->len;
-	struct slice line = {text->data, len};
-
-	text->data += len + (end != NULL);
-	text->len -= len + (end != NULL);
-	return line;
-}
-
 static void refuse_name(struct slice name, enum setting_form form, struct errbuf *err)
 {
 	char wrong[SETTING_MAX_NAME], near[SETTING_MAX_NAME];
@@ -189,8 +161,8 @@ static bool read_line(struct conf *conf, struct slice line, size_t number, struc
 		err_set(err, "not \"name = value\"%s", line.data[0] == '[' ? "; there are no sections" : "");
 		return false;
 	}
-	name = trim((struct slice){line.data, (size_t)(equals - line.data)});
-	value = trim((struct slice){equals + 1, line.len - (size_t)(equals + 1 - line.data)});
+	name = slice_trim((struct slice){line.data, (size_t)(equals - line.data)});
+	value = slice_trim((struct slice){equals + 1, line.len - (size_t)(equals + 1 - line.data)});
 	id = setting_find(name, &twin);
 	if (id == CONF__COUNT) {
 		refuse_name(name, SETTING_AS_NAME, err);
@@ -218,7 +190,7 @@ static void read_conf_file(struct conf *conf, struct faults *faults)
 	rest.data = data;
 	while (rest.len > 0) {
 		number++;
-		if (read_line(conf, trim(cut_line(&rest)), number, &err))
+		if (read_line(conf, slice_trim(slice_cut(&rest, '\n')), number, &err))
 			continue;
 		err_prefix(&err, "%s:%zu", conf->file, number);
 		faults_add(faults, FIT_NEVER, &err);
@@ -236,8 +208,8 @@ static bool read_twin(struct conf *conf, enum conf_id id, struct errbuf *err)
 	if (!data)
 		return false;
 	rest.data = data;
-	line = trim(cut_line(&rest));
-	if (memchr(line.data, 0, line.len) || trim(rest).len > 0) {
+	line = slice_trim(slice_cut(&rest, '\n'));
+	if (memchr(line.data, 0, line.len) || slice_trim(rest).len > 0) {
 		err_set(err, "more than one line, or a NUL");
 		goto fail;
 	}

@@ -18,6 +18,21 @@ START_TEST(slice_absent_and_empty)
 }
 END_TEST
 
+START_TEST(slices_are_cut_and_trimmed)
+{
+	struct slice text = SLICE_OF(" a\t=b=\r");
+
+	ck_assert(slice_equal(slice_cut(&text, '='), SLICE_OF(" a\t")));
+	ck_assert(slice_equal(slice_trim(slice_cut(&text, '=')), SLICE_OF("b")));
+	ck_assert(slice_equal(text, SLICE_OF("\r")));
+	ck_assert(slice_equal(slice_cut(&text, '='), SLICE_OF("\r"))); /* there is none */
+	ck_assert_uint_eq(text.len, 0);
+	ck_assert_uint_eq(slice_cut(&text, '=').len, 0);
+	ck_assert(slice_equal(slice_trim(SLICE_OF(" \t a b\r ")), SLICE_OF("a b")));
+	ck_assert_uint_eq(slice_trim(SLICE_OF(" \t\r")).len, 0);
+}
+END_TEST
+
 START_TEST(slice_order_is_of_octets)
 {
 	ck_assert_int_eq(slice_compare(SLICE_OF("ab"), SLICE_OF("ab")), 0);
@@ -209,6 +224,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 
 	tcase_add_test(tcase, slice_absent_and_empty);
+	tcase_add_test(tcase, slices_are_cut_and_trimmed);
 	tcase_add_test(tcase, slice_order_is_of_octets);
 	tcase_add_test(tcase, slice_start_and_case);
 	tcase_add_test(tcase, writer_stops_at_its_end);
