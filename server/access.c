@@ -12,8 +12,6 @@
 #include "../proto/proto.h"
 
 #define NAME_MAX_OCTETS 64
-#define REFUSAL_LINES 10
-#define REFUSAL_WHILE_MS 10000
 
 /* ---- the settings ---- */
 
@@ -39,17 +37,6 @@ bool access_find_id(struct slice word, bool group, int64_t *id)
 	return *id >= 0;
 }
 
-/* The next word before `separator`, which is taken along. */
-static struct slice word_take(struct slice *text, char separator)
-{
-	const char *at = text->len > 0 ? memchr(text->data, separator, text->len) : NULL;
-	struct slice word = {text->data, at != NULL ? (size_t)(at - text->data) : text->len};
-	size_t taken = word.len + (at != NULL);
-
-	*text = (struct slice){text->data + taken, text->len - taken};
-	return word;
-}
-
 static size_t words_in(struct slice text, char separator)
 {
 	size_t count = 1;
@@ -69,7 +56,7 @@ static bool ids_parse(struct ids *ids, struct slice text, bool group, struct err
 		return false;
 	}
 	for (size_t i = 0; i < count; i++) {
-		struct slice word = word_take(&text, ',');
+		struct slice word = slice_cut(&text, ',');
 
 		if (!access_find_id(word, group, &id[i])) {
 			err_set(err,
@@ -97,11 +84,11 @@ static bool rules_parse(struct access *access, struct slice text, struct errbuf 
 	}
 	while (text.len > 0) {
 		struct ns_rule *rule = &access->rule[access->rules];
-		struct slice users = word_take(&text, ' ');
+		struct slice users = slice_cut(&text, ' ');
 
 		if (users.len == 0)
 			continue;
-		rule->ns = word_take(&users, ':');
+		rule->ns = slice_cut(&users, ':');
 		if (rule->ns.len == 0 || users.len == 0) {
 			err_set(err, "write a namespace, a colon and its users, with spaces between: billing:app,1001 "
 				     "shop:1002");
@@ -222,22 +209,4 @@ bool access_admit(const struct access *access, int fd, int64_t *pid, int64_t *ui
 	*pid = peer.pid;
 	*uid = peer.uid;
 	return yes;
-}
-
-/* ---- the log ---- */
-
-bool refusals_log(struct refusals *refusals, int64_t now_ms, int64_t *silent)
-{
-	if (now_ms - refusals->since_ms >= REFUSAL_WHILE_MS) {
-		refusals->since_ms = now_ms;
-		refusals->lines = 0;
-	}
-	if (refusals->lines >= REFUSAL_LINES) {
-		refusals->silent++;
-		return false;
-	}
-	refusals->lines++;
-	*silent = refusals->silent;
-	refusals->silent = 0;
-	return true;
 }

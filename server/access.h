@@ -62,13 +62,4 @@ bool access_namespace(const struct access *access, int64_t uid, struct slice ns)
 /* The same as access_enter, for the process at the other end of this socket, of which *pid and *uid are told (-1: not known). */
 bool access_admit(const struct access *access, int fd, int64_t *pid, int64_t *uid);
 
-/* The log of refusals has a limit: so many lines in a while. */
-struct refusals {
-	int64_t since_ms; /* when this while began; monotonic */
-	int64_t lines, silent;
-};
-
-/* May this one be logged? Then *silent is how many were not since the last line. */
-bool refusals_log(struct refusals *refusals, int64_t now_ms, int64_t *silent);
-
 #endif

@@ -28,7 +28,7 @@ static void note_settlement(struct call *call)
 	if (op->verdict.word != WORD_OK || !grants_settle(dispatch->grants, op->key, op->ask.fence, &grant))
 		return;
 	stats_observe(dispatch->stats, STATS_HOLD_DURATION, (call->start_us / US_PER_MS - grant.won_ms) * US_PER_MS);
-	note_lease(call->dispatch->stats, &grant, call->start_us / US_PER_MS);
+	note_lease(dispatch->stats, &grant, call->start_us / US_PER_MS);
 }
 
 /* The lease as this daemon counts it: from when the request came, so never longer than the store's. */
@@ -223,12 +223,13 @@ void account_denied(struct call *call, const char *why)
 {
 	struct dispatch *dispatch = call->dispatch;
 	struct slice verb = call->verb == VERB__COUNT ? SLICE_ABSENT : verb_info(call->verb)->name;
-	int64_t silent;
 
 	dispatch->stats->denied++;
-	if (refusals_log(&dispatch->refusals, clock_mono_ms(), &silent))
+	if (log_limit(&dispatch->denials, clock_mono_ms()))
 		log_event(dispatch->log, LOG_LEVEL_WARN, "denied", "a client asked for what it may not have",
 			  (struct log_field[]){log_text("why", why), log_slice("verb", verb), log_int("pid", call->pid),
-					       log_int("uid", call->uid), log_int("not_logged", silent), log_end()});
+					       log_int("uid", call->uid),
+					       log_int("not_logged", (int64_t)dispatch->denials.suppressed),
+					       log_end()});
 	call_refuse(call, ERR_DENIED, why);
 }

@@ -16,6 +16,8 @@
 #include "clock.h"
 
 #define ITEM_OCTETS 256 /* of an item on a page, guessed */
+#define DENIED_LINES 10
+#define DENIED_INTERVAL_MS 10000
 
 /* ---- requests that become an op ---- */
 
@@ -383,6 +385,7 @@ void dispatch_told(void *arg, struct holder *holder, const struct notice *notice
 
 bool dispatch_init(struct dispatch *dispatch)
 {
+	dispatch->denials = (struct log_limit){.burst = DENIED_LINES, .interval_ms = DENIED_INTERVAL_MS};
 	dispatch->stopping = false;
 	dispatch->random_left = 0;
 	return call_reserve(dispatch);

@@ -33,7 +33,7 @@ struct dispatch {
 	void *arg;
 
 	struct watchers watchers;
-	struct refusals refusals;
+	struct log_limit denials;              /* of the lines about them */
 	bool stopping;                         /* everything is refused with ERR draining */
 	struct call *reserve;                  /* for refusing when there is no memory */
 	unsigned char random[DISPATCH_RANDOM]; /* octets for tokens, taken from the end */

@@ -189,23 +189,6 @@ START_TEST(the_kernel_says_who_it_is)
 }
 END_TEST
 
-START_TEST(the_log_of_refusals_has_a_limit)
-{
-	struct refusals refusals = {0};
-	int64_t silent = -1;
-	int lines = 0;
-
-	for (int i = 0; i < 1000; i++)
-		lines += refusals_log(&refusals, 100000, &silent);
-	ck_assert_int_eq(lines, 10);
-	ck_assert_int_eq(silent, 0);
-	ck_assert(refusals_log(&refusals, 110000, &silent));
-	ck_assert_int_eq(silent, 990);
-	ck_assert(refusals_log(&refusals, 110000, &silent));
-	ck_assert_int_eq(silent, 0);
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("access");
@@ -226,7 +209,6 @@ int main(void)
 	tcase_add_loop_test(tests, what_is_wrong_is_refused, 0, 10);
 	tcase_add_test(tests, without_memory_it_is_refused);
 	tcase_add_test(tests, the_kernel_says_who_it_is);
-	tcase_add_test(tests, the_log_of_refusals_has_a_limit);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
