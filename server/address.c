@@ -64,11 +64,19 @@ static bool parse_numbers(struct address *address, const char *text)
 	return parse_six(address, host + 1, port);
 }
 
-bool address_parse(struct address *address, const char *text, struct errbuf *err)
+bool address_path_fits(const char *path, struct errbuf *err)
 {
 	/* A socket is made as PATH.new and renamed when it listens. */
-	size_t max_path = sizeof(((struct sockaddr_un *)NULL)->sun_path) - sizeof(".new");
+	size_t max = sizeof(((struct sockaddr_un *)NULL)->sun_path) - sizeof(".new");
 
+	if (strlen(path) <= max)
+		return true;
+	err_set(err, "a path of %zu octets; a socket's path has at most %zu", strlen(path), max);
+	return false;
+}
+
+bool address_parse(struct address *address, const char *text, struct errbuf *err)
+{
 	memset(address, 0, sizeof *address);
 	if (strchr(text, '/') == NULL) {
 		if (parse_numbers(address, text))
@@ -79,12 +87,8 @@ bool address_parse(struct address *address, const char *text, struct errbuf *err
 			text);
 		return false;
 	}
-	if (strlen(text) > max_path) {
-		err_set(err, "a path of %zu octets; a socket's path has at most %zu", strlen(text), max_path);
-		return false;
-	}
 	address->local = true;
-	return true;
+	return address_path_fits(text, err);
 }
 
 void address_show(const struct address *address, char out[ADDRESS_MAX_TEXT])

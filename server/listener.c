@@ -18,24 +18,13 @@
 
 #include "../proto/mem.h"
 #include "access.h"
+#include "address.h"
 #include "folder.h"
 
 #define SOCKET_PATH sizeof(((struct sockaddr_un *)0)->sun_path)
 #define BACKLOG 1024
 #define RETRY_MS 50
 #define ACCEPTS_A_TURN 64 /* then the others have their turn */
-
-/* There is room for what is put behind the name while the socket is made. */
-static bool fits(const char *path, struct errbuf *err)
-{
-	size_t most = SOCKET_PATH - sizeof ".new";
-
-	if (strlen(path) <= most)
-		return true;
-	err_set(err, "the path of the socket has %zu octets, %zu is the most: choose a shorter one", strlen(path),
-		most);
-	return false;
-}
 
 /* 0755: clients have to get through. */
 static bool make_folder(const char *path, struct errbuf *err)
@@ -169,7 +158,6 @@ static void on_retry(uv_timer_t *timer)
 static void starve(struct listener *listener)
 {
 	listener->starved = true;
-	listener->pauses++;
 	uv_poll_stop(&listener->poll);
 	uv_timer_start(&listener->retry, on_retry, RETRY_MS, 0);
 }
@@ -230,7 +218,7 @@ enum fit listener_check(const struct listener_options *options, struct errbuf *e
 	char folder[FOLDER_MAX], nearest[FOLDER_MAX], temporary[SOCKET_PATH];
 	enum fit fit;
 
-	if (!fits(options->path, err) || !may_replace(options->path, temporary, err))
+	if (!address_path_fits(options->path, err) || !may_replace(options->path, temporary, err))
 		return FIT_NEVER;
 	folder_of(options->path, folder);
 	fit = folder_above(folder, err);
@@ -246,7 +234,7 @@ bool listener_open(struct listener *listener, uv_loop_t *loop, const struct list
 {
 	memset(listener, 0, sizeof *listener);
 	listener->fd = listener->lock_fd = -1;
-	if (!fits(options->path, err))
+	if (!address_path_fits(options->path, err))
 		return false;
 	listener->path = mem_copy(options->path, strlen(options->path));
 	if (listener->path == NULL) {

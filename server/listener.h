@@ -1,8 +1,9 @@
 /*
  * listener.h - the daemon's Unix socket: published at once and whole, kept apart from a second daemon, accepting.
  *
- * Of folders only the one that it is in is made. The path appears by rename, with its mode and group, when it already listens: a client that sees it can connect. A lock file
- * beside it (<path>.lock) says whose it is; a socket file that a dead daemon left is replaced.
+ * Of folders only the one that it is in is made. The path appears by rename, with its mode and group, when it already listens:
+ * a client that sees it can connect. A lock file beside it (<path>.lock) says whose it is; a socket file that a dead daemon
+ * left is replaced.
  */
 #ifndef CLAIMD_SERVER_LISTENER_H
 #define CLAIMD_SERVER_LISTENER_H
@@ -23,9 +24,8 @@ struct listener {
 	char *path;  /* NULL when it was handed to us */
 	dev_t dev;   /* the socket file that is ours, so that another's is not removed */
 	ino_t ino;
-	bool held;       /* accepts nobody for now: listener_hold */
-	bool starved;    /* out of descriptors or memory: tried again by the timer */
-	uint64_t pauses; /* how often */
+	bool held;    /* accepts nobody for now: listener_hold */
+	bool starved; /* out of descriptors or memory: tried again by the timer */
 	listener_cb accepted;
 	void *arg;
 };
@@ -39,8 +39,8 @@ struct listener_options {
 /* Makes, locks and publishes the socket. False: *err says what to do. */
 bool listener_open(struct listener *listener, uv_loop_t *loop, const struct listener_options *options,
 		   struct errbuf *err);
-/* Would that work, as far as looking can tell? Another daemon that listens there is no reason against it: it may be asked before that one is
- * started anew. */
+/* Would that work, as far as looking can tell? Another daemon that listens there is no reason against it: it may be asked
+ * before that one is started anew. */
 enum fit listener_check(const struct listener_options *options, struct errbuf *err);
 /* Takes a socket that listens already (from a service manager). */
 bool listener_adopt(struct listener *listener, uv_loop_t *loop, int fd, struct errbuf *err);

@@ -6,7 +6,6 @@
 
 #include <stddef.h>
 #include <string.h>
-#include <sys/un.h>
 
 #include "access.h"
 #include "address.h"
@@ -159,14 +158,7 @@ static bool parse_string(enum conf_id id, char *text, struct conf *conf)
 
 static bool parse_socket(enum conf_id id, char *text, struct conf *conf, struct errbuf *err)
 {
-	/* A socket is made as PATH.new and renamed when it listens. */
-	size_t max = sizeof(((struct sockaddr_un *)NULL)->sun_path) - sizeof(".new");
-
-	if (strlen(text) > max) {
-		err_set(err, "a path of %zu octets; a socket's path has at most %zu", strlen(text), max);
-		return false;
-	}
-	return parse_string(id, text, conf);
+	return address_path_fits(text, err) && parse_string(id, text, conf);
 }
 
 static bool parse_address(enum conf_id id, char *text, struct conf *conf, struct errbuf *err)
