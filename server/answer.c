@@ -14,7 +14,8 @@ static int64_t since_ms(int64_t then, int64_t now)
 	return now > then ? (now - then) / 1000 : 0;
 }
 
-int64_t answer_retry_ms(int64_t left_ms, uint64_t random)
+/* When to ask again after a HELD with so much time left: a fraction of it, with jitter. */
+static int64_t retry_ms(int64_t left_ms, uint64_t random)
 {
 	int64_t base = left_ms / 8;
 
@@ -65,7 +66,7 @@ static void say_held(struct writer *w, const struct call *call)
 	reply_ms(w, "left_ms", left_ms);
 	reply_bytes(w, "owner", op->record.owner);
 	reply_ms(w, "age_ms", since_ms(op->record.updated, op->now));
-	reply_ms(w, "retry_ms", answer_retry_ms(left_ms, jitter(call)));
+	reply_ms(w, "retry_ms", retry_ms(left_ms, jitter(call)));
 }
 
 static void say_settled(struct writer *w, const struct op *op)

@@ -58,8 +58,8 @@ void session_free(struct session *session);
 /* False: no memory, nothing has changed. */
 bool session_take_namespace(struct session *session, struct slice ns);
 
-/* A call with its turn on the connection and its tag, and room for text_len octets, of which the tag takes the first. NULL: no memory; the client has been told ERR
- * busy, or its connection closed. */
+/* A call with its turn on the connection and its tag, and room for text_len octets, of which the tag takes the first. NULL: no
+ * memory; the client has been told ERR busy, or its connection closed. */
 struct call *call_new(struct dispatch *dispatch, struct conn *conn, const struct request *req, size_t text_len);
 void call_free(struct call *call);
 /* An option's number or text; fallback or absent when it is not given. */
@@ -104,7 +104,5 @@ void answer_head(struct writer *w, const struct call *call, struct slice *body);
 bool answer_page(const struct call *call, char **text, size_t *len);
 /* A refusal; `why` is for a person. */
 void answer_error(struct writer *w, struct slice tag, enum err code, const char *why);
-/* When to ask again after a HELD with so much time left: a fraction of it, with jitter. */
-int64_t answer_retry_ms(int64_t left_ms, uint64_t random);
 
 #endif
