@@ -18,7 +18,8 @@
  *   Only CLAIM_WON permits the work. On any other answer, also one that is not listed here: do not run.
  *   After the work never report a failure of claim_complete as a failure of the work: repeat claim_complete.
  *
- * Units       Names end in _ms for milliseconds. Byte strings are pointer and length and may hold any octet.
+ * Units       Names end in _ms for milliseconds. Byte strings are pointer and length and may hold any octet; text is UTF-8 or
+ *             whatever you like, with a NUL.
  * Ownership   Arguments are copied. What claim_field, claim_body and claim_detail return belongs to the connection
  *             and is valid until the next call on it.
  * Errors      Calls return an enum claim_code: zero and above are answers of the daemon, below zero is an error. claim_detail
@@ -28,7 +29,9 @@
  *             done is CLAIM_E_UNCERTAIN.
  * Threads     A connection may be used by one thread at a time. There is no global state.
  * Disabled    With CLAIMD_DISABLED=1 in the environment when a connection is opened nothing is guarded (for tests of the work
- *             itself): claim_acquire wins at once with fence 0, settling does nothing. claim_unguarded says so.
+ *             itself) and no daemon is needed: claims win at once with fence 0, settling does nothing, a content key is that of the
+ *             octets. claim_unguarded and the hook `unguarded` say so each time. Lines of claim_call and claim_submit
+ *             are sent as ever.
  * Fork        A connection does not survive fork in the child: calls there return CLAIM_E_FORKED; claim_close is allowed.
  * Signals     None is handled, changed or raised (sockets are written with MSG_NOSIGNAL). Descriptors are close-on-exec.
  */
@@ -89,7 +92,8 @@ CLAIM_API const char *claim_strerror(int code);
  * CLAIM_OK; CLAIM_E_INVAL (path or ns too long or empty, timeout_ms < 1) or CLAIM_E_NOMEM, and then *out is untouched.
  */
 CLAIM_API int claim_open(claim_conn **out, const char *path, const char *ns, int timeout_ms);
-/* Ends it. NULL is allowed. Claims that were won stay until they are settled or their lease ends. */
+/* Ends it. NULL is allowed. Claims that were won stay until they are settled or their lease ends (but see drop). Calls under way
+ * end without calling back. */
 CLAIM_API void claim_close(claim_conn *conn);
 /* The path of its socket. */
 CLAIM_API const char *claim_socket(const claim_conn *conn);
@@ -98,20 +102,23 @@ CLAIM_API const char *claim_detail(const claim_conn *conn);
 
 /* What a claim may say beyond its key. Start from CLAIM_OPTIONS_INIT; what is 0 or NULL takes the daemon's default. */
 struct claim_options {
-	size_t size;       /* sizeof(struct claim_options): set by CLAIM_OPTIONS_INIT, so that the struct may grow */
-	int64_t lease_ms;  /* nobody else takes the key for so long; 1 .. 365 days */
-	int64_t ttl_ms;    /* how long a settled record suppresses; CLAIM_NEVER: for ever */
-	const char *token; /* 16 to 64 characters; NULL: the library makes one. The same on each repeat of one claim */
-	const char *fp;    /* fingerprint of the request, up to 128 characters */
+	size_t size;      /* sizeof(struct claim_options): set by CLAIM_OPTIONS_INIT, so that the struct may grow */
+	int64_t lease_ms; /* nobody else takes the key for so long; 1 ms .. 365 days */
+	int64_t ttl_ms;   /* how long a settled record suppresses; CLAIM_NEVER: for ever */
+	/* 16 to 64 characters, the same on each repeat of one claim and never for another one. NULL: the library makes one for its own
+	 * repeats; with one of your own you can ask again after CLAIM_E_UNCERTAIN, and are told of a win that was yours. */
+	const char *token;
+	const char *fp; /* fingerprint of the request, up to 128 characters: another one with this key is a MISMATCH */
 	const char *owner; /* who holds it, for people, up to 128 characters */
 	int lapse_unknown; /* not 0: when the lease lapses, nobody takes over and a person must settle it */
-	int64_t
-	    wait_ms; /* wait so long for a key that is held; the call may take that longer than the connection's timeout */
+	/* Waits so long for a key that is held; the call may take that longer than the connection's timeout. */
+	int64_t wait_ms;
 	int64_t atleast_ms; /* the key stays taken for so long after the win, even when it is settled or released */
 	/* These bind the claim to the connection: they are over when it is cut, even where it is made anew. */
 	int64_t hold_ms; /* the daemon renews the lease while the connection lives, until so long after the win */
-	int drop; /* an enum claim_drop; with another than CLAIM_DROP_KEEP there is no token, so that a CLAIM which is cut is
-	                    not repeated: CLAIM_E_UNCERTAIN */
+	/* An enum claim_drop. With another than CLAIM_DROP_KEEP there is no token, so that a CLAIM which is cut is not repeated:
+	 * CLAIM_E_UNCERTAIN. */
+	int drop;
 	int notify; /* not 0: events RENEWED and LOST, see claim_on_event */
 };
 /* What becomes of a claim whose connection ends before a settlement. */
@@ -156,8 +163,8 @@ CLAIM_API int claim_check(claim_conn *conn, const claim_grant *grant);
 
 /*
  * Any request: one line of the protocol without its LF, and a body where body is not NULL (its length is announced here, so the
- * line has no body= of its own). Returns the code of the answer's first line; after LIST call claim_next until it is
- * not CLAIM_ITEM.
+ * line has no body= of its own). The line has at most 8192 octets, 64 of them kept free where there is a body.
+ * Returns the code of the answer's first line; after LIST call claim_next until it is not CLAIM_ITEM.
  */
 CLAIM_API int claim_call(claim_conn *conn, const char *line, size_t line_len, const void *body, size_t body_len);
 CLAIM_API int claim_next(claim_conn *conn);
@@ -172,7 +179,7 @@ CLAIM_API const char *claim_field(const claim_conn *conn, const char *name, size
 CLAIM_API const char *claim_field_at(const claim_conn *conn, size_t at, const char **name, size_t *len);
 /* A field as a number; fallback when it is missing or is none. CLAIM_NEVER for "never". */
 CLAIM_API int64_t claim_number(const claim_conn *conn, const char *name, int64_t fallback);
-/* The body; NULL when there was none, which is not the same as an empty one. */
+/* The body and its length; NULL when there was none, which is not the same as an empty one. A NUL stands behind it. */
 CLAIM_API const void *claim_body(const claim_conn *conn, size_t *len);
 
 /*
@@ -180,8 +187,8 @@ CLAIM_API const void *claim_body(const claim_conn *conn, size_t *len);
  *
  * Poll claim_fd for claim_events (of poll(2)), claim_timeout_ms at the longest, then call claim_process. The time-out
  * may be another one after each call on the connection. Many calls may be under way, each is answered when its answer is there, in any
- * order, or ends with the connection's timeout. The blocking calls above may be mixed in, but not from inside a callback;
- * callbacks of other calls then run while they block.
+ * order, or ends with the connection's timeout. The blocking calls above may be mixed in, but not from inside a callback (they are
+ * CLAIM_E_INVAL there); callbacks of other calls then run while they block.
  */
 
 /* One answer: `code` as the calls above return it; claim_field and the others read it, until the callback returns. After
@@ -200,7 +207,7 @@ CLAIM_API int claim_timeout_ms(const claim_conn *conn);
 CLAIM_API void claim_process(claim_conn *conn);
 
 /* Asks; `done` is called with each answer. CLAIM_OK, CLAIM_E_INVAL, CLAIM_E_NOMEM or CLAIM_E_FORKED: on an error nothing
- * was asked and `done` is not called. The line as for claim_call, without tag=. */
+ * was asked and `done` is not called. The line as for claim_call, with 64 octets kept free, and without tag=. */
 CLAIM_API int claim_submit(claim_conn *conn, const void *line, size_t line_len, const void *body, size_t body_len,
 			   claim_callback *done, void *arg);
 /* As claim_acquire. In the callback with CLAIM_WON claim_take_grant gives the grant, which is then the caller's. */
@@ -217,16 +224,16 @@ CLAIM_API int claim_submit_verb(claim_conn *conn, const claim_grant *grant, enum
 CLAIM_API int claim_submit_renew(claim_conn *conn, const claim_grant *grant, int64_t lease_ms, claim_callback *done,
 				 void *arg);
 
-/* What comes by itself. `code` is CLAIM_EVENT, and claim_word is RENEWED, LOST, or what WATCH tells; or it is
- * CLAIM_E_UNREACHABLE: the connection was cut, so that WATCH, hold and notify of it are over: ask again (claim_renew by
- * hand keeps a claim alive meanwhile). NULL: nobody is told. */
+/* What comes by itself. `code` is CLAIM_EVENT, and claim_word is RENEWED, LOST, or what WATCH tells, each with fields key and
+ * fence; or it is CLAIM_E_UNREACHABLE: the connection was cut, so that WATCH, hold and notify of it are over: ask again
+ * (claim_renew by hand keeps a claim alive meanwhile). NULL: nobody is told. */
 CLAIM_API void claim_on_event(claim_conn *conn, claim_callback *event, void *arg);
 
 /* ---- content keys ---- */
 
 /* The same key for the same JSON object, whatever its order and spaces, in every language: the daemon's KEY. fields, except, round
- * as in claim-protocol(7), NULL: none. out gets 64 hex digits and a NUL. CLAIM_OK, or why not (CLAIM_E_INVAL: no key can be
- * made of it; claim_detail says what is wrong). */
+ * as in claim-protocol(7), NULL: none. out gets 64 hex digits and a NUL, with CLAIM_OK only. Else why not (CLAIM_E_INVAL: no key
+ * can be made of it; claim_detail says what is wrong). */
 CLAIM_API int claim_key_json(claim_conn *conn, const void *json, size_t json_len, const char *fields,
 			     const char *except, const char *round, char out[65]);
 /* SHA-256 of octets, as 64 hex digits and a NUL. Asks nobody. */
@@ -263,18 +270,17 @@ CLAIM_API int64_t claim_run_left_ms(const claim_run *run);
 
 /* What claim_once is told and tells. Start from CLAIM_ONCE_INIT. Hooks may be NULL; the answer is read from conn with claim_field. */
 struct claim_once_options {
-	size_t size;                                    /* sizeof(struct claim_once_options), set by CLAIM_ONCE_INIT */
-	const struct claim_options *claim;              /* NULL: the daemon's defaults */
-	int64_t settle_ms;                              /* how long recording the outcome is tried; 0: 60 s */
-	void *arg;                                      /* for the work and the hooks */
+	size_t size;                       /* sizeof(struct claim_once_options), set by CLAIM_ONCE_INIT */
+	const struct claim_options *claim; /* NULL: the daemon's defaults */
+	int64_t settle_ms;                 /* how long recording the outcome is tried; 0: 60 s, below: once */
+	void *arg;                         /* for the work and the hooks */
 	void (*duplicate)(claim_conn *conn, void *arg); /* it was done before: claim_body has the result */
 	void (*conflict)(claim_conn *conn, void *arg);  /* somebody works on it: try again after retry_ms */
 	void (*mismatch)(claim_conn *conn, void *arg);  /* the key was used for another request */
 	void (*unguarded)(claim_conn *conn, void *arg); /* it is about to run, and nothing guards it */
-	void (*settle_failed)(claim_conn *conn, int code,
-			      void *arg); /* it ran, and that is not recorded: log it loudly, and never
-	                                                                 report it as a failure of the work */
-	int ran;                          /* out: not 0 when the work was called */
+	/* It ran, and that is not recorded: log it loudly, and never report it as a failure of the work. */
+	void (*settle_failed)(claim_conn *conn, int code, void *arg);
+	int ran; /* out: not 0 when the work was called */
 };
 #define CLAIM_ONCE_INIT                                                                           \
 	{                                                                                         \
@@ -282,12 +288,14 @@ struct claim_once_options {
 	}
 
 /*
- * Claims the key, does the work if it was won, and records its outcome, which is repeated until the daemon has it.
- *   CLAIM_OK       it ran, and its outcome is recorded
+ * Claims the key, does the work if it was won, and records its outcome, which is repeated until the daemon has it. `ran` says
+ * whether the work was called, whatever else went wrong.
+ *   CLAIM_OK       it ran, and its outcome is recorded (where the hook `unguarded` was called there is no record)
  *   CLAIM_DONE     it was done before; claim_body has the result. CLAIM_FAILED: it was burned before
- *   CLAIM_HELD, CLAIM_MISMATCH, CLAIM_UNKNOWN, CLAIM_OTHER, or an error with ran = 0: it did not run
- *   CLAIM_STALE    it ran longer than its lease, and somebody else has the key now
- *   an error with ran = 1: it ran, and that could not be recorded within settle_ms
+ *   CLAIM_HELD, CLAIM_MISMATCH, CLAIM_UNKNOWN, CLAIM_OTHER, or an error with ran = 0: it did not run. Among them is a claim that
+ *                  was won, but so late that its lease may be over, and could not be renewed: it is given back
+ *   CLAIM_STALE    somebody else has the key now, since it took longer than its lease; with ran = 1 perhaps both did it
+ *   an error with ran = 1: it ran, and that could not be recorded within settle_ms. The key is put in doubt, if that is possible
  */
 CLAIM_API int claim_once(claim_conn *conn, const void *key, size_t key_len, struct claim_once_options *once,
 			 claim_work *work);

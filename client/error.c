@@ -60,6 +60,8 @@ const char *claim_strerror(int code)
 		return "a record of a list";
 	case CLAIM_END:
 		return "the end of a list";
+	case CLAIM_EVENT:
+		return "an event";
 	case CLAIM_OTHER:
 		return "an answer that this library does not know";
 	case CLAIM_E_NOMEM:

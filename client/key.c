@@ -18,6 +18,10 @@ int claim_key_json(claim_conn *conn, const void *json, size_t json_len, const ch
 	request_bytes(&w, OPT_ROUND, slice_from(round));
 	if (w.full || !json)
 		return conn_fail(conn, CLAIM_E_INVAL, "the lists of paths are too long, or there is no JSON");
+	if (conn->disabled) { /* nobody compares it with another one */
+		claim_key_bytes(json, json_len, out);
+		return CLAIM_OK;
+	}
 	int code = claim_call(conn, line, w.len, json, json_len);
 	if (code != CLAIM_OK)
 		return code;

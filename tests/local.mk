@@ -339,10 +339,18 @@ endif
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_async
-tests_check_async_SOURCES = tests/check_async.c tests/play.c tests/play.h tests/spawn.c tests/spawn.h
+tests_check_async_SOURCES = tests/check_async.c tests/heard.c tests/heard.h tests/spawn.c tests/spawn.h
 tests_check_async_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_async_LDADD = libclaimcore.la $(CHECK_LIBS)
 TESTS += tests/check_async
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_async_cut
+tests_check_async_cut_SOURCES = tests/check_async_cut.c tests/heard.c tests/heard.h tests/play.c tests/play.h tests/spawn.c tests/spawn.h
+tests_check_async_cut_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_async_cut_LDADD = libclaimcore.la $(CHECK_LIBS)
+TESTS += tests/check_async_cut
 endif
 
 if HAVE_CHECK

@@ -41,6 +41,9 @@ static void play(int listener, const char *const *script)
 		} else if (**script == '>') {
 			if (write(fd, text, strlen(text)) < 0)
 				_exit(3);
+		} else if (**script == '$') {
+			if (read(fd, line, 1) > 0)
+				_exit(4);
 		} else {
 			while (read(fd, line, sizeof(line)) > 0)
 				;

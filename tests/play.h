@@ -1,7 +1,8 @@
 /*
  * play.h - a peer for tests of the library: a process of the test that plays a script of lines, one after the other.
  *
- * "<TEXT" is a line that must begin so, ">TEXT" is sent, "|" takes the next connection and answers its HELLO, "." waits for its end.
+ * "<TEXT" is a line that must begin so, ">TEXT" is sent, "|" takes the next connection and answers its HELLO, "." reads
+ * whatever comes to its end, "$" wants that end now.
  */
 #ifndef CLAIMD_TESTS_PLAY_H
 #define CLAIMD_TESTS_PLAY_H
