@@ -110,13 +110,10 @@ static bool open_report(struct run *run, const struct cli *cli, const struct arg
 /* The connection and the token. CLI_OK, or what to exit with. */
 static int open_link(struct run *run, const struct cli *cli)
 {
-	char path[4096];
-	struct slice where = slice_from(cli->socket ? cli->socket : link_default_path(path, sizeof(path)) ? path : "");
-	if (where.len == 0 || where.len >= sizeof(run->link.path)) {
-		cli_say("the socket's path is too long: it has at most 107 octets");
+	char path[sizeof(run->link.path)];
+	if (!cli_socket_path(cli, path, sizeof(path)))
 		return CLI_USAGE;
-	}
-	if (!link_init(&run->link, where, SLICE_OF("claim/1"), slice_from(cli->ns)) ||
+	if (!link_init(&run->link, slice_from(path), SLICE_OF("claim/1"), slice_from(cli->ns)) ||
 	    (run->config->drop == CHOICE_DROP_KEEP && !link_token(run->token))) {
 		cli_say("no memory, or no random numbers");
 		return CLI_UNREACHABLE;

@@ -246,7 +246,6 @@ static void draw(struct top *top)
 
 static void print_json(const struct top *top)
 {
-	static const char *const states[] = {"unknown", "lapsed", "live"};
 	cJSON *object = json_new("TOP"), *claims;
 	const struct top_rows *rows = &top->rows;
 	cJSON_AddItemToObject(object, "daemon", cJSON_Duplicate(top->status_json, true));
@@ -255,7 +254,7 @@ static void print_json(const struct top *top)
 		const struct top_row *row = &rows->row[i];
 		cJSON *claim = cJSON_CreateObject();
 		json_put(claim, "key", row->key);
-		cJSON_AddStringToObject(claim, "state", states[row->kind]);
+		cJSON_AddStringToObject(claim, "state", top_kind_name(row->kind));
 		json_put_number(claim, "fence", row->fence);
 		json_put_number(claim, "attempts", row->attempts);
 		json_put_number(claim, "age_ms", row->age_ms);
@@ -264,7 +263,7 @@ static void print_json(const struct top *top)
 			json_put(claim, "owner", row->owner);
 		cJSON_AddItemToArray(claims, claim);
 	}
-	json_put_number(object, "more", rows->more[TOP_UNKNOWN] || rows->more[TOP_LAPSED] || rows->more[TOP_LIVE]);
+	json_put_number(object, "more", top_rows_more(rows));
 	json_print(stdout, object);
 }
 

@@ -12,7 +12,7 @@ struct report {
 	int fd;           /* -1: nobody asked */
 	const char *name; /* where it goes, for people */
 	bool json;
-	const char *word; /* RAN, DUPLICATE, BURNED, HELD, DONE, MISMATCH, UNKNOWN, STOPPED, ERR */
+	const char *word; /* RAN, DUPLICATE, BURNED, HELD, DONE, FAILED, MISMATCH, UNKNOWN, STOPPED, ERR */
 	size_t count;
 	struct {
 		const char *name;

@@ -65,19 +65,16 @@ static void say_no(const struct run *run, int code)
 	struct slice owner = reply_field(run->reply, "owner");
 	struct duration_text left = show_duration(reply_integer(run->reply, "left_ms", 0));
 	struct duration_text age = show_duration(reply_integer(run->reply, "age_ms", 0));
-	char shown[129] = "somebody";
-	/* Whoever claimed it chose the text; it goes to a terminal. */
-	for (size_t i = 0; owner.data && i < owner.len && i < sizeof(shown) - 1; i++) {
-		shown[i] = owner.data[i] > ' ' && owner.data[i] < 0x7f ? owner.data[i] : '?';
-		shown[i + 1] = '\0';
-	}
+	if (owner.len == 0)
+		owner = SLICE_OF("somebody");
 	if (code == CLAIM_HELD) {
-		cli_say("held by %s for %s; its lease ends in %s if it is not renewed", shown, age.text, left.text);
+		cli_say("held by %.*s for %s; its lease ends in %s if it is not renewed", (int)owner.len, owner.data,
+			age.text, left.text);
 	} else if (code == CLAIM_MISMATCH) {
 		cli_say("this key was used for another request: the fingerprints differ. Not run");
 	} else if (code == CLAIM_UNKNOWN) {
-		cli_say("nobody knows whether it was done (claimed %s ago by %s). Not run; find out, then settle it",
-			age.text, shown);
+		cli_say("nobody knows whether it was done (claimed %s ago by %.*s). Not run; find out, then settle it",
+			age.text, (int)owner.len, owner.data);
 		run_hint_unknown(run, reply_integer(run->reply, "fence", 0));
 	} else if (code == CLAIM_DONE || code == CLAIM_FAILED) {
 		cli_say("the key is %s: it was used with `claim run`, not as a lock. Not run",

@@ -123,6 +123,10 @@ void run_settle_line(struct run *run, const struct writer *line, struct slice bo
 
 /* ---- what to say, and how it went ---- */
 
+/* What the command calls them, which is also what the report says. */
+static const char *const settlements[VERB__COUNT] = {
+    [VERB_COMPLETE] = "complete", [VERB_FAIL] = "fail", [VERB_RELEASE] = "release", [VERB_DOUBT] = "doubt"};
+
 /* The command may have got anywhere: it was killed, or told to end and did not end well. */
 static bool fate_unknown(const struct run *run, int status)
 {
@@ -174,10 +178,6 @@ static void say_not_settled(const struct run *run, enum verb verb, const char *w
 			    : verb == VERB_FAIL   ? "IT FAILED FOR GOOD, BUT THAT IS NOT RECORDED"
 			    : verb == VERB_DOUBT  ? "nobody knows whether it was done, but that is not recorded"
 						  : "the claim could not be given back";
-	const char *command = verb == VERB_COMPLETE ? "complete"
-			      : verb == VERB_FAIL   ? "fail"
-			      : verb == VERB_DOUBT  ? "doubt"
-						    : "release";
 	if (run->ask_code == CLAIM_STALE && (verb == VERB_COMPLETE || verb == VERB_FAIL)) {
 		cli_say("%s: the claim was taken over while it ran, it may have been done twice", about);
 		hint_say(config->cli, "what is there now", "status", 0, config->key);
@@ -185,8 +185,8 @@ static void say_not_settled(const struct run *run, enum verb verb, const char *w
 		cli_say("the claim was not ours any more when the command ended");
 	} else {
 		cli_say("%s (%s)%s", about, why, verb == VERB_RELEASE ? "; its lease ends by itself" : "");
-		hint_say(config->cli, verb == VERB_RELEASE ? "to do it now" : "do not run it again; record it", command,
-			 run->fence, config->key);
+		hint_say(config->cli, verb == VERB_RELEASE ? "to do it now" : "do not run it again; record it",
+			 settlements[verb], run->fence, config->key);
 	}
 }
 
@@ -218,15 +218,13 @@ static int exit_code(const struct run *run, int status, int exec_error)
 
 static void report_ran(struct run *run, enum verb verb, int code, bool recorded)
 {
-	static const char *const verbs[VERB__COUNT] = {
-	    [VERB_COMPLETE] = "complete", [VERB_FAIL] = "fail", [VERB_RELEASE] = "release", [VERB_DOUBT] = "doubt"};
 	int status = run->child.status;
 	report_word(&run->report, "RAN");
 	report_number(&run->report, "exit", code);
 	report_number(&run->report, "fence", run->fence);
 	if (run->held) {
 		report_number(&run->report, "attempts", run->attempts);
-		report_text(&run->report, "settled", verbs[verb]);
+		report_text(&run->report, "settled", settlements[verb]);
 		report_number(&run->report, "recorded", recorded);
 	} else {
 		report_number(&run->report, "guarded", 0);

@@ -181,7 +181,6 @@ static void bar(FILE *out, bool colour, int64_t left_ms, int64_t lease_ms)
 
 static void row(struct canvas *canvas, const struct columns *columns, const struct top_row *row, int64_t now_ms)
 {
-	static const char *const states[] = {"unknown", "lapsed", "live"};
 	static const enum style styles[] = {STYLE_BAD, STYLE_BUSY, STYLE_PLAIN};
 	FILE *out = canvas->out;
 	bool colour = canvas->size->colour;
@@ -189,7 +188,7 @@ static void row(struct canvas *canvas, const struct columns *columns, const stru
 	int64_t left_ms = row->left_ms > since_ms ? row->left_ms - since_ms : 0;
 	next_line(canvas);
 	show_style(out, colour, styles[row->kind]);
-	cell(out, states[row->kind], columns->state, false);
+	cell(out, top_kind_name(row->kind), columns->state, false);
 	show_style(out, colour, STYLE_PLAIN);
 	cell(out, show_duration(row->age_ms + since_ms).text, columns->time, true);
 	cell(out, row->kind == TOP_LIVE ? show_duration(left_ms).text : "-", columns->time, true);
@@ -215,7 +214,7 @@ size_t top_room(const struct top_size *size)
 static void foot(struct canvas *canvas, const struct top_view *view, size_t shown)
 {
 	const struct top_rows *rows = view->rows;
-	bool more = rows->more[TOP_UNKNOWN] || rows->more[TOP_LAPSED] || rows->more[TOP_LIVE];
+	bool more = top_rows_more(rows);
 	if (!canvas->size->screen && !more && !view->trouble[0])
 		return;
 	next_line(canvas);

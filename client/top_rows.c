@@ -12,6 +12,12 @@
 
 #include "../proto/mem.h"
 
+const char *top_kind_name(enum top_kind kind)
+{
+	static const char *const names[TOP__KINDS] = {"unknown", "lapsed", "live"};
+	return names[kind];
+}
+
 static void read_text(char *to, size_t size, const struct reply *status, const char *name)
 {
 	struct slice value = reply_field(status, name);
@@ -110,6 +116,11 @@ void top_rows_finish(struct top_rows *rows, const struct top_rows *before)
 		mem_free(old);
 	}
 	qsort(rows->row, rows->count, sizeof(*rows->row), by_age);
+}
+
+bool top_rows_more(const struct top_rows *rows)
+{
+	return rows->more[TOP_UNKNOWN] || rows->more[TOP_LAPSED] || rows->more[TOP_LIVE];
 }
 
 void top_rows_release(struct top_rows *rows)

@@ -35,12 +35,17 @@ struct top_daemon {
 	int64_t seen_ms;
 };
 
+/* As LIST calls it. */
+const char *top_kind_name(enum top_kind kind);
+
 void top_daemon_read(struct top_daemon *daemon, const struct reply *status, int64_t now_ms);
 
 /* One ITEM. False: no memory. */
 bool top_rows_add(struct top_rows *rows, enum top_kind kind, const struct reply *item, int64_t now_ms);
 /* All are there: takes over from the collection before how long the leases are, and sorts: by kind, the oldest first. */
 void top_rows_finish(struct top_rows *rows, const struct top_rows *before);
+/* There are more, of whatever kind. */
+bool top_rows_more(const struct top_rows *rows);
 void top_rows_release(struct top_rows *rows);
 
 #endif

@@ -90,6 +90,9 @@ refusals()
 	"$claim" claim held --owner me >/dev/null
 	exits 'held' 75 "$claim" run held -- touch "$dir/ran"
 	holds 'held: by whom' "$(cat "$dir/err")" '*held by me*'
+	"$claim" claim odd --owner "$(printf 'he\033[2J')" --lease 1h >/dev/null
+	exits 'held by an odd one' 75 "$claim" run odd -- touch "$dir/ran"
+	holds 'who cannot drive the terminal' "$(cat "$dir/err")" '*held by he\\x1b\[2J for*'
 	exits 'held: lock' 75 "$claim" lock held -- touch "$dir/ran"
 
 	echo one >"$dir/one"
