@@ -3,6 +3,8 @@
  *
  * Data goes to stdout, talk to stderr. The exit code is the answer, see cli.h and claim(1): 0 only where the work may go on.
  */
+#include "config.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,13 +15,6 @@
 #include "cli.h"
 #include "cli_text.h"
 #include "link.h"
-
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-#ifndef PACKAGE_VERSION
-#define PACKAGE_VERSION "0"
-#endif
 
 #define A(id) ARG_BIT(id)
 #define CLAIM_ARGS (A(LEASE) | A(TTL) | A(LAPSE) | A(OWNER))

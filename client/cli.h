@@ -135,8 +135,6 @@ bool arg_value_optional(const struct arg_info *info);
 bool arg_given(const struct args *args, enum arg arg);
 /* Reads the command line. False: *err says what is wrong with it; args->sub is set when it was known. */
 bool args_parse(struct args *args, char **argv, struct errbuf *err);
-/* A count of octets with an optional k or m behind it. */
-bool size_parse(struct slice text, int64_t *octets);
 
 /* ---- the command ---- */
 

@@ -94,7 +94,8 @@ bool arg_given(const struct args *args, enum arg arg)
 	return (args->given & UINT64_C(1) << arg) != 0;
 }
 
-bool size_parse(struct slice text, int64_t *octets)
+/* A count of octets with an optional k or m behind it. */
+static bool size_parse(struct slice text, int64_t *octets)
 {
 	int64_t n, unit = 1;
 	if (text.len > 0 && text.data[text.len - 1] == 'k')

@@ -4,6 +4,8 @@
  * From the outside in: the environment, the socket, the daemon, its store, what has piled up there. It changes nothing. Each finding has
  * a next step. Exit 0: all is well; 1: there are findings; 69: no daemon answers.
  */
+#include "config.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +17,6 @@
 #include "cli_show.h"
 #include "cli_socket.h"
 #include "link.h"
-
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-#ifndef PACKAGE_VERSION
-#define PACKAGE_VERSION "0"
-#endif
 
 #define TRIES 3
 #define PING_MS 2000
