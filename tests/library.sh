@@ -29,7 +29,7 @@ build()
 # shellcheck disable=SC2046 # words
 {
 	build 'the blocking example' cc -Wall -Wextra -Werror "$source/contrib/examples/blocking/once.c" $(pkg-config --cflags --libs claim) -o once
-	build 'it, static' cc "$source/contrib/examples/blocking/once.c" $(pkg-config --cflags claim) "$prefix/lib/libclaim.a" -o once-static
+	build 'it, static' cc -static "$source/contrib/examples/blocking/once.c" $(pkg-config --static --cflags --libs claim) -o once-static
 	build 'the loop example' cc -Wall -Wextra -Werror "$source/contrib/examples/uvloop/loop.c" $(pkg-config --cflags --libs claim libuv) -o loop
 	cat >plain.cc <<'END'
 #include <claim.h>
@@ -52,8 +52,7 @@ END
 same 'the C++ program runs' 0 $?
 case $(ldd ./once) in *libclaim.so.0*) shared=yes ;; *) shared=no ;; esac
 same 'the shared library is used' yes $shared
-case $(ldd ./once-static) in *libclaim*) shared=yes ;; *) shared=no ;; esac
-same 'the static one needs nothing' no $shared
+same 'the static one needs nothing' 'not a dynamic executable' "$(ldd ./once-static 2>&1 | tr -d '\t')"
 
 # The examples, on a daemon.
 "$bin/claimd" --store memory: >"$dir/claimd.log" 2>&1 &
@@ -76,7 +75,7 @@ holds 'and that is said' "$(cat "$dir/err")" '*again  A4*'
 same 'nor in the loop' 1 $?
 
 # What is exported, declared and described.
-nm -D --defined-only "$prefix/lib/libclaim.so" | sed -n 's/.* T \([a-z_]*\).*/\1/p' | sort >exported
+nm -D --defined-only "$prefix/lib/libclaim.so" | sed 's/^[^ ]* //; /^A LIBCLAIM_0$/d; s/^T //; s/@@LIBCLAIM_0$//' | sort >exported
 sed -n 's/^	\(claim_[a-z_]*\);$/\1/p' "$source/client/claim.map" | sort >mapped
 cc -E -P "$source/client/claim.h" | tr -d '\n' | tr ';' '\n' | grep 'visibility' | sed -n 's/.*\b\(claim_[a-z_]*\)(.*/\1/p' | sort -u >declared
 sed -n 's/^\.Fn \(claim_[a-z_]*\).*/\1/p; s/.*[ *]\(claim_[a-z_]*\)(.*/\1/p' "$source/man/libclaim.3" | sort -u >described
@@ -84,5 +83,5 @@ sed -n 's/^\.Fn \(claim_[a-z_]*\).*/\1/p; s/.*[ *]\(claim_[a-z_]*\)(.*/\1/p' "$s
 same 'something is exported' 0 $?
 same 'exported is what the map says' '' "$(diff exported mapped)"
 same 'declared is what is exported' '' "$(diff exported declared)"
-same 'described is what is declared' '' "$(comm -23 declared described)"
+same 'described is what is declared' '' "$(diff declared described)"
 finish
