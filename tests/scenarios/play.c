@@ -457,21 +457,17 @@ static bool play_apart(const char *file)
 int main(int argc, char **argv)
 {
 	const char *srcdir = getenv("srcdir");
-	int passed = 0, failed = 0;
-	char pattern[512];
-	glob_t all;
+	size_t count = (size_t)argc - 1, passed = 0;
+	char **files = argv + 1, pattern[512];
+	static glob_t all;
 
 	snprintf(pattern, sizeof pattern, "%s/tests/scenarios/*.txt", srcdir != NULL ? srcdir : ".");
-	if (argc == 1 && glob(pattern, 0, NULL, &all) == 0) {
-		argc = (int)all.gl_pathc + 1;
-		argv = all.gl_pathv - 1;
+	if (count == 0 && glob(pattern, 0, NULL, &all) == 0) {
+		count = all.gl_pathc;
+		files = all.gl_pathv;
 	}
-	for (int i = 1; i < argc; i++) {
-		if (play_apart(argv[i]))
-			passed++;
-		else
-			failed++;
-	}
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed == 0 && passed > 0 ? 0 : 1;
+	for (size_t i = 0; i < count; i++)
+		passed += play_apart(files[i]);
+	printf("%zu passed, %zu failed\n", passed, count - passed);
+	return passed > 0 && passed == count ? 0 : 1;
 }
