@@ -19,12 +19,20 @@
 
 /* ---- the list ---- */
 
-static void unlink_async(claim_conn *conn, struct async *async)
+static void list_add(claim_conn *conn, struct async *async)
 {
-	struct async **at = &conn->first;
-	while (*at != async)
-		at = &(*at)->next;
-	*at = async->next;
+	async->next = conn->first;
+	async->at = &conn->first;
+	if (async->next)
+		async->next->at = &async->next;
+	conn->first = async;
+}
+
+static void list_remove(struct async *async)
+{
+	*async->at = async->next;
+	if (async->next)
+		async->next->at = async->at;
 }
 
 static void free_async(struct async *async)
@@ -38,7 +46,7 @@ void async_release(claim_conn *conn)
 {
 	struct async *async;
 	while ((async = conn->first)) {
-		conn->first = async->next;
+		list_remove(async);
 		free_async(async);
 	}
 }
@@ -57,7 +65,7 @@ static void call_back(claim_conn *conn, claim_callback *callback, int code, void
 static void tell(claim_conn *conn, struct async *async, int code, bool last)
 {
 	if (last)
-		unlink_async(conn, async);
+		list_remove(async);
 	conn->current = async;
 	call_back(conn, async->done, code, async->arg);
 	conn->current = NULL;
@@ -236,8 +244,7 @@ static int submit(claim_conn *conn, const struct submission *what, claim_callbac
 	async->done = done;
 	async->arg = arg;
 	async->grant = what->grant;
-	async->next = conn->first;
-	conn->first = async;
+	list_add(conn, async);
 	if (!async->unasked)
 		client_ask(&conn->link.client, &async->call);
 	async_watch(conn);

@@ -119,6 +119,8 @@ void client_ask(struct client *client, struct call *call)
 	else
 		client->first = call;
 	client->last = call;
+	if (!client->sending)
+		client->sending = call;
 }
 
 static void list_remove(struct client *client, struct call *call)
@@ -133,6 +135,8 @@ static void list_remove(struct client *client, struct call *call)
 	*at = call->next;
 	if (client->last == call)
 		client->last = before;
+	if (client->sending == call)
+		client->sending = call->next;
 	call->next = NULL;
 }
 
@@ -156,10 +160,7 @@ static struct call *call_sending(const struct client *client)
 	struct call *hello = (struct call *)&client->hello;
 	if (!client->greeted)
 		return hello->sent < hello->size ? hello : NULL;
-	for (struct call *call = client->first; call; call = call->next)
-		if (call->sent < call->size)
-			return call;
-	return NULL;
+	return client->sending;
 }
 
 struct slice client_output(const struct client *client)
@@ -177,6 +178,8 @@ void client_sent(struct client *client, size_t count, int64_t now_ms)
 		call->sent_ms = now_ms;
 	call->sent += count;
 	call->tried = true;
+	if (call == client->sending && call->sent == call->size)
+		client->sending = call->next;
 }
 
 /* ---- answers ---- */
@@ -220,6 +223,7 @@ void client_lost(struct client *client)
 		call->sent = 0;
 		call = next;
 	}
+	client->sending = client->first;
 	client->hello.sent = 0;
 	client->greeted = false;
 	client->in_at = client->in_len = 0;

@@ -54,6 +54,7 @@ struct client {
 	bool greeted;              /* that OK is here */
 	enum err refused;          /* HELLO was refused for good; else ERR_NONE */
 	struct call *first, *last; /* calls without their last reply, in the order of asking */
+	struct call *sending;      /* the first of them that has not left as a whole; NULL: all have */
 	struct call *cut;          /* calls to be told of */
 	char *in;
 	size_t in_at, in_len, in_cap; /* octets in_at .. in_len are not consumed */

@@ -11,7 +11,7 @@
 /* A call that calls back. */
 struct async {
 	struct call call;
-	struct async *next;
+	struct async *next, **at; /* at: what points to it */
 	int64_t deadline_ms;
 	claim_callback *done;
 	void *arg;
