@@ -31,7 +31,7 @@ exit_codes()
 	exits 'nobody knows' 137 "$claim" run --lapse unknown doubt -- sh -c 'kill -KILL $$'
 	exits 'unknown, another code' 14 "$claim" run --unknown-exit 14 doubt -- touch "$dir/ran"
 	exits 'unknown, lock' 15 "$claim" lock --unknown-exit 15 doubt -- touch "$dir/ran"
-	same 'none of them ran' no "$([ -e "$dir/ran" ] && echo yes || echo no)"
+	same 'none of them ran' no "$(ran)"
 
 	exits 'no exit code' 64 "$claim" run --held-exit 256 key -- true
 	exits 'a lock has no duplicates' 64 "$claim" lock --duplicate-exit 1 key -- true
@@ -74,7 +74,7 @@ at_least()
 	exits 'is taken for longer' 75 "$claim" lock tick -- touch "$dir/ran"
 	exits 'a job that fails' 3 "$claim" run --atleast 1s tick2 -- sh -c 'exit 3'
 	exits 'is taken as well' 75 "$claim" run tick2 -- touch "$dir/ran"
-	same 'neither ran twice' no "$([ -e "$dir/ran" ] && echo yes || echo no)"
+	same 'neither ran twice' no "$(ran)"
 	until_ok 'until the time is over' "$claim" run tick2 -- true
 }
 
@@ -92,7 +92,7 @@ keys()
 	exits 'not quoted' 64 "$claim" run --key $empty -- nohup -- touch "$dir/ran"
 	# shellcheck disable=SC2086
 	exits 'not quoted, as a word' 64 "$claim" run $empty -- nohup -- touch "$dir/ran"
-	same 'it did not run' no "$([ -e "$dir/ran" ] && echo yes || echo no)"
+	same 'it did not run' no "$(ran)"
 }
 
 # hint WHEN: the command that was offered for that.
@@ -124,7 +124,7 @@ hints()
 		same 'it ran or not' "${way##*:}" "$([ -e "$dir/hint" ] && echo yes || echo no)"
 		"$claim" forget hint >/dev/null
 	done
-	same 'nothing of a key was run' no "$([ -e "$dir/ran" ] && echo yes || echo no)"
+	same 'nothing of a key was run' no "$(ran)"
 }
 
 # A hint is for this record only: where it has changed meanwhile nothing happens.

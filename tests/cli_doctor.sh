@@ -3,22 +3,13 @@
 # shellcheck disable=SC2317 # functions that until_ok and exits call
 # shellcheck source=tests/cli_lib.sh
 . "$(dirname "$0")/cli_lib.sh"
+# shellcheck source=tests/cli_peer.sh
+. "$(dirname "$0")/cli_peer.sh"
 
 # finding NAME: what the document in $dir/out says of it: whether it is well, the text, the next step.
 finding()
 {
 	jq -r ".checks[]|select(.name==\"$1\")|\"\(.ok) \(.text) -> \(.next)\"" "$dir/out"
-}
-
-# A daemon that does what a script says.
-scripted()
-{
-	cat >"$dir/script"
-	rm -f "$dir/fake"
-	"$bin/tests/fakepeer" "$dir/fake" <"$dir/script" >"$dir/peer" 2>&1 &
-	peer=$!
-	pids="$pids $peer"
-	until_ok 'the scripted daemon' grep -q " 00010000 .* $dir/fake\$" /proc/net/unix # it listens
 }
 
 # status FIELDS...: the script of a daemon that answers, and says that of itself. The first connection only looks whether there is one.

@@ -54,7 +54,7 @@ asked_once()
 		close
 	END
 	exits 'cut before the answer' 69 "$claim" run --drop release key -- touch "$dir/ran"
-	same 'it did not run' no "$([ -e "$dir/ran" ] && echo yes || echo no)"
+	same 'it did not run' no "$(ran)"
 	holds 'it was not asked again' "$(cat "$dir/err")" '*closed the connection*'
 	peer_ok 'cut before the answer'
 	peer <<-END
@@ -65,7 +65,7 @@ asked_once()
 		eof
 	END
 	exits 'no certain answer' 69 "$claim" run --drop release key -- touch "$dir/ran"
-	same 'it did not run' no "$([ -e "$dir/ran" ] && echo yes || echo no)"
+	same 'it did not run' no "$(ran)"
 	peer_ok 'no certain answer'
 }
 
@@ -146,7 +146,7 @@ cut_unknown()
 		eof
 	END
 	exits 'cut before the start' 69 timeout 60 "$claim" run --drop unknown --lease 1h --wait=1m key -- touch "$dir/ran"
-	same 'it did not run' no "$([ -e "$dir/ran" ] && echo yes || echo no)"
+	same 'it did not run' no "$(ran)"
 	peer_ok 'cut before the start'
 }
 

@@ -81,7 +81,7 @@ waits()
 	wait "$waiter"
 	same 'a stop while it waits' 143 $?
 	until_ok 'who was stopped leaves the queue' waiters 0
-	same 'none of them ran' no "$([ -e "$dir/ran" ] && echo yes || echo no)"
+	same 'none of them ran' no "$(ran)"
 }
 
 # Answers that do not permit to run.
@@ -119,7 +119,7 @@ refusals()
 	same 'always gives back' free "$(state mutex)"
 	exits 'lock: the code' 9 "$claim" lock mutex -- sh -c 'exit 9'
 	same 'gives back then too' free "$(state mutex)"
-	same 'none of these ran' no "$(test -e "$dir/ran" && echo yes || echo no)"
+	same 'none of these ran' no "$(ran)"
 }
 
 # Poison that kills its worker ends.
@@ -181,7 +181,7 @@ for store in memory: "sqlite:$dir/db"; do
 	rm -f "$dir"/ran*
 done
 exits 'no daemon' 69 "$claim" run key -- touch "$dir/ran"
-same 'it did not run' no "$(test -e "$dir/ran" && echo yes || echo no)"
+same 'it did not run' no "$(ran)"
 holds 'what to do' "$(cat "$dir/err")" '*start claimd*'
 exits 'no daemon, and a wait for the key' 69 "$claim" run --wait key -- touch "$dir/ran"
 exits 'no daemon, plain verb' 69 "$claim" claim key

@@ -20,7 +20,7 @@ script()
 check()
 {
 	peer_ok "$name"
-	same "$name: the command ran" "$1" "$(test -e "$dir/ran" && echo yes || echo no)"
+	same "$name: the command ran" "$1" "$(ran)"
 }
 
 claim_run()

@@ -117,6 +117,20 @@ is_stopped()
 	grep -q '^State:.T' "/proc/$1/status"
 }
 
+# spawn COMMAND...: in the background, as $run. The pty takes care that a script's background jobs do not ignore INT and QUIT.
+spawn()
+{
+	"$bin/tests/pty" --signals "$@" >"$dir/out" 2>"$dir/err" &
+	run=$!
+	pids="$pids $run"
+}
+
+# Has the command of the test run? It makes this file.
+ran()
+{
+	[ -e "$dir/ran" ] && echo yes || echo no
+}
+
 # ends NAME CODE PID: waits for a process of ours, and for its exit code.
 ends()
 {

@@ -13,6 +13,17 @@ peer()
 	until_ok 'the peer listens' test -S "$CLAIMD_SOCKET"
 }
 
+# scripted: the same at $dir/fake, for what looks first whether somebody listens: that would be its first connection.
+scripted()
+{
+	cat >"$dir/script"
+	rm -f "$dir/fake"
+	"$bin/tests/fakepeer" "$dir/fake" <"$dir/script" >"$dir/peer" 2>"$dir/peer.err" &
+	peer=$!
+	pids="$pids $peer"
+	until_ok 'the scripted daemon' grep -q " 00010000 .* $dir/fake\$" /proc/net/unix # it listens
+}
+
 # peer_ok NAME: it saw what its script wants, to the end.
 peer_ok()
 {

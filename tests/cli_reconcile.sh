@@ -28,11 +28,6 @@ fence_of()
 	"$claim" --json status "$1" | sed 's/.*"fence":\([0-9]*\).*/\1/'
 }
 
-ran()
-{
-	[ -e "$dir/ran" ] && echo yes || echo no
-}
-
 # The three answers on both occasions: NAME is lapse or doubt.
 answers()
 {
@@ -115,9 +110,7 @@ over()
 start()
 {
 	rm -f "$dir/pid" "$dir/go"
-	"$bin/tests/pty" --signals "$claim" run --lease 1s --reconcile "echo \$\$ >$dir/pid; $2" "$1" -- touch "$dir/ran" 2>"$dir/err" &
-	run=$!
-	pids="$pids $run"
+	spawn "$claim" run --lease 1s --reconcile "echo \$\$ >$dir/pid; $2" "$1" -- touch "$dir/ran"
 	until_ok 'it asks' test -s "$dir/pid"
 }
 
@@ -133,9 +126,7 @@ stopped()
 	done
 	lapse usr
 	rm -f "$dir/pid" "$dir/go"
-	"$bin/tests/pty" --signals "$claim" run --reconcile "echo \$\$ >$dir/pid; while [ ! -e $dir/go ]; do sleep 0.02; done; exit 1" usr -- sleep 100 2>"$dir/err" &
-	run=$!
-	pids="$pids $run"
+	spawn "$claim" run --reconcile "echo \$\$ >$dir/pid; while [ ! -e $dir/go ]; do sleep 0.02; done; exit 1" usr -- sleep 100
 	until_ok 'it asks' test -s "$dir/pid"
 	kill -USR1 "$run"
 	touch "$dir/go"
@@ -183,9 +174,7 @@ not_started()
 		say OK state=unknown fence=77
 		eof
 	END
-	"$bin/tests/pty" --signals "$claim" run --reconcile 'exit 1' key -- touch "$dir/ran" 2>"$dir/err" &
-	run=$!
-	pids="$pids $run"
+	spawn "$claim" run --reconcile 'exit 1' key -- touch "$dir/ran"
 	until_ok 'it asks for the claim' test -e "$dir/asked"
 	kill -TERM "$run"
 	touch "$dir/go"

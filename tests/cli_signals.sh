@@ -7,23 +7,15 @@
 # shellcheck source=tests/cli_peer.sh
 . "$(dirname "$0")/cli_peer.sh"
 
-# start COMMAND...: in the background, as $run. `env` takes care that a script's background jobs do not ignore INT and QUIT.
-start()
-{
-	"$bin/tests/pty" --signals "$@" >"$dir/out" 2>"$dir/err" &
-	run=$!
-	pids="$pids $run"
-}
-
 before_the_daemon()
 {
 	for signal in TERM:143 INT:130 HUP:129 QUIT:131; do
 		rm -f "$CLAIMD_SOCKET"
-		start "$claim" run key -- touch "$dir/ran"
+		spawn "$claim" run key -- touch "$dir/ran"
 		until_ok 'it waits' grep -q '^SigBlk:.*[1-9a-f]' "/proc/$run/status"
 		kill -"${signal%:*}" "$run"
 		ends "${signal%:*} before there is a daemon" "${signal#*:}" "$run"
-		same 'nothing ran' no "$(test -e "$dir/ran" && echo yes || echo no)"
+		same 'nothing ran' no "$(ran)"
 	done
 }
 
@@ -43,12 +35,12 @@ before_the_win()
 			say OK state=free fence=78
 			eof
 		END
-		start "$claim" run --report "$dir/report" key -- touch "$dir/ran"
+		spawn "$claim" run --report "$dir/report" key -- touch "$dir/ran"
 		until_ok 'it asks' test -e "$dir/asked"
 		kill -"${signal%:*}" "$run"
 		touch "$dir/go"
 		ends "${signal%:*} before the win" "${signal#*:}" "$run"
-		same 'nothing ran' no "$(test -e "$dir/ran" && echo yes || echo no)"
+		same 'nothing ran' no "$(ran)"
 		same 'the report' "STOPPED exit=${signal#*:}" "$(cat "$dir/report")"
 		peer_ok "${signal%:*} before the win"
 	done
@@ -65,11 +57,11 @@ before_no_win()
 		touch $dir/asked
 		eof
 	END
-	start "$claim" run key -- touch "$dir/ran"
+	spawn "$claim" run key -- touch "$dir/ran"
 	until_ok 'it asks' test -e "$dir/asked"
 	kill -TERM "$run"
 	ends 'TERM and no answer' 143 "$run"
-	same 'nothing ran' no "$(test -e "$dir/ran" && echo yes || echo no)"
+	same 'nothing ran' no "$(ran)"
 	holds 'it says what may be' "$(cat "$dir/err")" '*held until its lease ends*'
 	peer_ok 'TERM and no answer'
 }
@@ -89,7 +81,7 @@ kept_before_the_win()
 			say OK state=free fence=78
 			eof
 		END
-		start "$claim" run key -- sleep 100
+		spawn "$claim" run key -- sleep 100
 		until_ok 'it asks' test -e "$dir/asked"
 		kill -"${signal%:*}" "$run"
 		touch "$dir/go"
@@ -109,11 +101,11 @@ while_waiting()
 			touch $dir/asked
 			eof
 		END
-		start "$claim" run --wait --report "$dir/report" key -- touch "$dir/ran"
+		spawn "$claim" run --wait --report "$dir/report" key -- touch "$dir/ran"
 		until_ok 'it waits' test -e "$dir/asked"
 		kill -"${signal%:*}" "$run"
 		ends "${signal%:*} while it waits" "${signal#*:}" "$run"
-		same 'nothing ran' no "$(test -e "$dir/ran" && echo yes || echo no)"
+		same 'nothing ran' no "$(ran)"
 		same 'the report' "STOPPED exit=${signal#*:}" "$(cat "$dir/report")"
 		peer_ok "${signal%:*} while it waits"
 	done
@@ -139,12 +131,12 @@ while_confirming()
 			say OK state=free fence=78
 			eof
 		END
-		start "$claim" run --wait key -- sh -c 'touch "$1/ran"; exec sleep 100' sh "$dir"
+		spawn "$claim" run --wait key -- sh -c 'touch "$1/ran"; exec sleep 100' sh "$dir"
 		until_ok 'it asks what is left' test -e "$dir/asked"
 		kill -"${signal%:*}" "$run"
 		touch "$dir/go"
 		ends "${signal%:*} before the start" "${signal#*:}" "$run"
-		[ "$answer" ] || same 'nothing ran' no "$(test -e "$dir/ran" && echo yes || echo no)"
+		[ "$answer" ] || same 'nothing ran' no "$(ran)"
 		peer_ok "${signal%:*} before the start"
 	done
 }
@@ -165,7 +157,7 @@ while_starting()
 		exits "${signal%:*} at the gate" "${signal#*:}" env ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" \
 			"$bin/tests/pty" --signals strace -qq -o /dev/null -e trace=setpgid -e inject=setpgid:signal="${signal%:*}":when=1 \
 			"$claim" run key -- sh -c 'touch "$1/ran"; exec sleep 100' sh "$dir"
-		case $signal in USR*) ;; *) same 'nothing ran' no "$(test -e "$dir/ran" && echo yes || echo no)" ;; esac
+		case $signal in USR*) ;; *) same 'nothing ran' no "$(ran)" ;; esac
 		peer_ok "${signal%:*} at the gate"
 	done
 }
@@ -192,7 +184,7 @@ nohup_before_the_win()
 	kill -HUP "$run"
 	touch "$dir/go"
 	ends 'HUP that is ignored' 0 "$run"
-	same 'it ran' yes "$(test -e "$dir/ran" && echo yes || echo no)"
+	same 'it ran' yes "$(ran)"
 	peer_ok 'HUP that is ignored'
 	rm -f "$dir/ran"
 }
@@ -211,7 +203,7 @@ while_settling()
 			touch $dir/asked
 			eof
 		END
-		start "$claim" run key -- true
+		spawn "$claim" run key -- true
 		until_ok 'it settles' test -e "$dir/asked"
 		kill -"$signal" "$run"
 		ends "$signal while it settles" 0 "$run"
@@ -231,7 +223,7 @@ while_settling()
 			say OK state=done fence=77 ttl_ms=1000
 			eof
 		END
-		start "$claim" run key -- true
+		spawn "$claim" run key -- true
 		until_ok 'it settles' test -e "$dir/asked"
 		kill -"$signal" "$run"
 		touch "$dir/go"
@@ -246,7 +238,7 @@ while_running()
 {
 	for signal in TERM INT HUP QUIT USR1 USR2; do
 		rm -f "$dir/ready" "$dir/got"
-		start "$claim" run "fwd-$signal" -- sh -c '
+		spawn "$claim" run "fwd-$signal" -- sh -c '
 			trap "echo $1 >$2/got; exit 7" "$1"
 			touch "$2/ready"
 			while :; do sleep 0.02; done' sh "$signal" "$dir"
@@ -256,14 +248,14 @@ while_running()
 		same "$signal is forwarded" "$signal" "$(cat "$dir/got")"
 	done
 	rm -f "$dir/pid"
-	start "$claim" run group -- sh -c 'sh -c "echo \$\$ >$1/pid; exec sleep 100"; exit 9' sh "$dir"
+	spawn "$claim" run group -- sh -c 'sh -c "echo \$\$ >$1/pid; exec sleep 100"; exit 9' sh "$dir"
 	until_ok 'it runs' test -s "$dir/pid"
 	kill -TERM "$run"
 	ends 'the whole group gets it' 143 "$run"
 	until_ok 'the process of the command is gone' gone "$(cat "$dir/pid")"
 	same 'it is given back' free "$(state group)"
 	rm -f "$dir/ready"
-	start "$claim" run term-unknown --lapse unknown -- sh -c 'trap "exit 3" TERM; touch "$1/ready"; while :; do sleep 0.02; done' sh "$dir"
+	spawn "$claim" run term-unknown --lapse unknown -- sh -c 'trap "exit 3" TERM; touch "$1/ready"; while :; do sleep 0.02; done' sh "$dir"
 	until_ok 'it runs' test -e "$dir/ready"
 	kill -TERM "$run"
 	ends 'told to end, under lapse=unknown' 3 "$run"
@@ -304,7 +296,7 @@ left_behind()
 wrapper_dies()
 {
 	rm -f "$dir/pid"
-	start "$claim" run orphan --lease 1s -- sh -c 'echo $$ >"$1/pid"; exec sleep 100' sh "$dir"
+	spawn "$claim" run orphan --lease 1s -- sh -c 'echo $$ >"$1/pid"; exec sleep 100' sh "$dir"
 	until_ok 'it runs' test -s "$dir/pid"
 	kill -KILL "$run"
 	until_ok 'the command does not outlive its wrapper' gone "$(cat "$dir/pid")"

@@ -63,14 +63,12 @@ store_down()
 		say WON fence=0 guarded=0
 		eof
 	END
-	"$bin/tests/pty" --signals "$claim" run key -- touch "$dir/ran" 2>/dev/null &
-	run=$!
-	pids="$pids $run"
+	spawn "$claim" run key -- touch "$dir/ran"
 	until_ok 'it asks' test -e "$dir/asked"
 	kill -TERM "$run"
 	touch "$dir/go"
 	ends 'a stop before it is started' 143 "$run"
-	same 'it did not run' no "$([ -e "$dir/ran" ] && echo yes || echo no)"
+	same 'it did not run' no "$(ran)"
 	peer_ok 'a stop before it is started'
 	for half in 'fence=0' 'fence=0 guarded=1' 'guarded=0' 'fence=x guarded=0'; do
 		peer <<-END
@@ -81,7 +79,7 @@ store_down()
 			eof
 		END
 		exits "only $half" 69 "$claim" run key -- touch "$dir/ran"
-		same 'it did not run' no "$([ -e "$dir/ran" ] && echo yes || echo no)"
+		same 'it did not run' no "$(ran)"
 		peer_ok "only $half"
 	done
 	peer <<-END
@@ -123,16 +121,14 @@ disabled()
 	exits 'not found' 127 "$claim" run key -- "$dir/none"
 	exits 'standard input' 0 sh -c 'echo input | "$1" run --fp - key -- cat' sh "$claim"
 	same 'is that of the command' input "$(cat "$dir/out")"
-	"$bin/tests/pty" --signals "$claim" run key -- sh -c 'trap "exit 7" TERM; touch "$1/ready"; while :; do sleep 0.02; done' sh "$dir" 2>/dev/null &
-	run=$!
-	pids="$pids $run"
+	spawn "$claim" run key -- sh -c 'trap "exit 7" TERM; touch "$1/ready"; while :; do sleep 0.02; done' sh "$dir"
 	until_ok 'it runs' test -e "$dir/ready"
 	kill -TERM "$run"
 	ends 'signals are forwarded' 7 "$run"
 	exits 'an empty key is one still' 64 "$claim" run '' -- touch "$dir/ran"
 	CLAIMD_DISABLED=true
 	exits 'neither yes nor no' 78 "$claim" run key -- touch "$dir/ran"
-	same 'these did not run' no "$([ -e "$dir/ran" ] && echo yes || echo no)"
+	same 'these did not run' no "$(ran)"
 }
 
 store_down

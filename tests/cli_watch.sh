@@ -3,6 +3,8 @@
 # shellcheck disable=SC2317 # functions that until_ok and exits call
 # shellcheck source=tests/cli_lib.sh
 . "$(dirname "$0")/cli_lib.sh"
+# shellcheck source=tests/cli_peer.sh
+. "$(dirname "$0")/cli_peer.sh"
 
 # watch NAME OPTION...: in the background, its output in $dir/NAME and $dir/NAME.err; waits until it is told of what we do for that.
 watch()
@@ -74,17 +76,6 @@ changes()
 	until_ok 'it comes' shown ns DONE.key=key
 	stop ns TERM
 	same 'only its own' 'WON key=key DONE key=key' "$(grep -v hello "$dir/ns" | sed 's/ fence=.*//' | paste -s -d ' ')"
-}
-
-# A daemon that does what a script says.
-scripted()
-{
-	cat >"$dir/script"
-	rm -f "$dir/fake"
-	"$bin/tests/fakepeer" "$dir/fake" <"$dir/script" >"$dir/peer" 2>&1 &
-	peer=$!
-	pids="$pids $peer"
-	until_ok 'the scripted daemon' grep -q " 00010000 .* $dir/fake\$" /proc/net/unix # it listens
 }
 
 peers()

@@ -11,13 +11,6 @@ run()
 	until_ok "the daemon starts" "$claim" ping
 }
 
-stop()
-{
-	kill -KILL "$daemon"
-	wait "$daemon" 2>/dev/null
-	daemon=
-}
-
 created()
 {
 	grep -c store_created "$dir/log"
@@ -30,10 +23,10 @@ holds "it is a warning" "$(grep store_created "$dir/log")" "*warn *"
 same "and told once" 1 "$(created)"
 until_ok "it is up" grep -q " store_up " "$dir/log"
 same "and was not down before" 0 "$(grep -c store_down "$dir/log")"
-stop
+daemon_kill
 run --store "sqlite:$dir/there/new/db"
 "$claim" claim k >/dev/null
-stop
+daemon_kill
 same "an old one is nothing to tell" 0 "$(created)"
 
 exits "a path that is mistyped higher up" 78 timeout 20 "$bin/claimd" --store "sqlite:$dir/their/new/db"
@@ -44,6 +37,6 @@ same "and nothing is made" 0 $?
 HOME=$dir/home XDG_STATE_HOME=$dir/home/state STATE_DIRECTORY=$dir/home/a/b/c run
 until_ok "the default store has all its folders made" test -e "$dir/home/a/b/c/claimd.sqlite"
 same "and is told too" 1 "$(created)"
-stop
+daemon_kill
 
 finish
