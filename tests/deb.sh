@@ -109,6 +109,7 @@ boot()
 	manager=$!
 	until_ok 'its systemd is a process' find_init || return 1
 	until_ok 'it has started' within systemctl is-active multi-user.target
+	active claimd.socket claimd.service || { within systemctl status claimd.socket claimd.service; return 1; }
 }
 
 # The child of ours that became systemd.
@@ -166,15 +167,13 @@ settings()
 {
 	cp "$dir"/deb/claimd-*/contrib/systemd/claimd.conf "$root/etc/claimd.conf"
 	printf '%s\n' 'drain_timeout = 1s' "$@" >>"$root/etc/claimd.conf" # its clients here can wait
-	within systemctl restart claimd
+	within systemctl restart claimd 2>/dev/null # one that cannot start is what is looked for, once
 }
 
 # ---- what holds ----
 
 as_its_user()
 {
-	active claimd.socket claimd.service
-	same 'socket and service are active' 0 $?
 	same 'both are enabled' 'enabled enabled' "$(within systemctl is-enabled claimd.socket claimd.service | xargs)"
 	same 'it runs as its user' claimd "$(within stat -c %U "/proc/$(main_pid)")"
 	same 'the socket is for its group' 'claimd:claimd 660' "$(within stat -c '%U:%G %a' /run/claimd/claimd.sock)"
