@@ -36,6 +36,10 @@ void plain_hello(struct call *call, const struct request *req)
 		}
 	}
 	session->ns_settled = true;
+	log_event(call->dispatch->log, LOG_LEVEL_DEBUG, "hello", "a client says who it is",
+		  (struct log_field[]){log_slice("client", option_text(req, OPT_CLIENT)),
+				       log_slice("ns", option_text(req, OPT_NS)), log_int("pid", call->pid),
+				       log_int("uid", call->uid), log_end()});
 	writer_init(&w, head, sizeof head);
 	reply_begin(&w, WORD_OK);
 	reply_number(&w, "proto", PROTO_VERSION);

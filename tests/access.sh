@@ -15,7 +15,7 @@ start()
 		daemon_kill
 	fi
 	rm -f "$dir/a" "$dir/log" # the last one was ready too
-	"$bin/claimd" --store memory: --log-level info --admin "$dir/a" "$@" >"$dir/log" 2>&1 &
+	"$bin/claimd" --store memory: --log-level debug --admin "$dir/a" "$@" >"$dir/log" 2>&1 &
 	daemon=$!
 	until_ok "the daemon starts" grep -q ' ready ' "$dir/log"
 }
@@ -52,6 +52,8 @@ lines()
 
 start
 same 'without a list: whoever can open the socket' 'OK WON' "$(words PING 'CLAIM k')"
+same 'it may say who it is' OK "$(words 'HELLO client=py%0a/0.1 ns=one')"
+until_ok 'and the log knows it' grep -q "debug hello .* client=\"py.x0a/0.1\" ns=one pid=[0-9]* uid=$me\$" "$dir/log"
 start --allow-uid "$me"
 same 'on the list' 'OK WON' "$(words PING 'CLAIM k')"
 start --allow-uid "$other,$me" --operator-uid "$other"
