@@ -1,9 +1,9 @@
 /*
  * async.c - the calls of libclaim that call back, for programs with an event loop. See claim.h and conn.h.
  *
- * Every call has a tag, so that its answer may come when it is there: one that waits for a key holds up no other. Happy path:
- * claim_submit queues, claim_process connects, writes, reads and calls back. Failure modes are those of sync.c, told to the callback:
- * a call ends in exactly one last callback, or silently with claim_close.
+ * Every call has a tag, so that its answer may come when it is there: one that waits for a key holds up no other.
+ * Happy path: claim_submit queues, claim_process connects, writes, reads and calls back. Failure modes are those of
+ * sync.c, told to the callback: a call ends in exactly one last callback, or silently with claim_close.
  *
  * Callbacks run while the lists are in order, so they may submit; closing waits until the outermost of them is over.
  */

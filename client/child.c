@@ -1,10 +1,10 @@
 /*
  * child.c - the command that is run, as a process. See child.h. Called by cli_run.c.
  *
- * Happy path: child_fork, child_go, SIGCHLD, child_reap. Between fork and exec the process waits at a gate, so that a stop that was asked for
- * meanwhile can still prevent it from running. Failure modes: no process to be had; exec fails (its errno comes through a pipe that
- * a good exec closes); we die (the kernel kills it); it leaves processes behind (they are ours by PR_SET_CHILD_SUBREAPER, so that we can wait
- * until they are really gone).
+ * Happy path: child_fork, child_go, SIGCHLD, child_reap. Between fork and exec the process waits at a gate, so that
+ * a stop that was asked for meanwhile can still prevent it from running. Failure modes: no process to be had; exec
+ * fails (its errno comes through a pipe that a good exec closes); we die (the kernel kills it); it leaves processes
+ * behind (they are ours by PR_SET_CHILD_SUBREAPER, so that we can wait until they are really gone).
  */
 #include "child.h"
 
@@ -122,8 +122,8 @@ bool child_stop_with(struct child *child)
 	sigemptyset(&stop);
 	sigaddset(&stop, SIGTSTP);
 	sigprocmask(SIG_UNBLOCK, &stop, NULL);
-	/* With the terminal, ^Z was meant for the whole job that we are a part of. SIGTSTP and not SIGSTOP: where no shell could continue
-	 * us the kernel ignores it. */
+	/* With the terminal, ^Z was meant for the whole job that we are a part of. SIGTSTP and not SIGSTOP: where no
+	 * shell could continue us the kernel ignores it. */
 	kill(whole_group ? 0 : getpid(), SIGTSTP);
 	sigprocmask(SIG_BLOCK, &stop, NULL);
 	/* What continued us is blocked and waits to be read. */

@@ -1,8 +1,8 @@
 /*
  * child.h - the command that is run: started in a process group of its own, given the terminal, signalled, ended, reaped.
  *
- * The owner blocks the signals that it takes by signalfd (SIGCHLD, SIGTTOU, SIGTSTP among them) before child_fork, so that none falls between
- * fork and the first poll.
+ * The owner blocks the signals that it takes by signalfd (SIGCHLD, SIGTTOU, SIGTSTP among them) before child_fork,
+ * so that none falls between fork and the first poll.
  */
 #ifndef CLAIM_CHILD_H
 #define CLAIM_CHILD_H

@@ -154,7 +154,8 @@ struct cli {
 const struct subcommand *cli_subcommands(void);
 /* The path in use, NUL-terminated, at most size octets with it. False: it is too long, and that was said. */
 bool cli_socket_path(const struct cli *cli, char *path, size_t size);
-/* The exit code of a plain verb, and of run and lock where nothing was started. A word that is no answer to this verb permits nothing. */
+/* The exit code of a plain verb, and of run and lock where nothing was started. A word that is no answer to this
+ * verb permits nothing. */
 int cli_exit_code(enum verb verb, int code);
 
 /* cli_say.c: on stderr, "claim: " in front */

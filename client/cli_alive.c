@@ -1,8 +1,9 @@
 /*
  * cli_alive.c - ping: is the daemon there, and its store; wait: until it is. Called by cli.c.
  *
- * Happy path: one PING, or one STATUS for the store. Failure modes: nobody listens, no answer within a second, the store is down, the
- * daemon is leaving; `wait` then looks again, with short pauses since it is for a daemon that starts right now.
+ * Happy path: one PING, or one STATUS for the store. Failure modes: nobody listens, no answer within a second, the
+ * store is down, the daemon is leaving; `wait` then looks again, with short pauses since it is for a daemon that
+ * starts right now.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /*
  * cli_args.c - the options of the command and how a command line is read. Called by cli.c.
  *
- * Strict, since a slip must not cost somebody a second order: unknown, doubled and empty options are refused, nothing is abbreviated,
- * and `run` and `lock` want "--" between the key and the command, so that an empty variable in the key's place cannot
- * turn the command into the key.
+ * Strict, since a slip must not cost somebody a second order: unknown, doubled and empty options are refused,
+ * nothing is abbreviated, and `run` and `lock` want "--" between the key and the command, so that an empty variable
+ * in the key's place cannot turn the command into the key.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
  * cli_ask.c - asks the daemon, prints what it answers, and says what a person does next. See cli_ask.h. Called by the plain verbs.
  *
- * The request is made from the table of options; what it means is the daemon's. Failure modes: no daemon, a refusal; each is said on
- * stderr (with --json as a document too) and has its exit code.
+ * The request is made from the table of options; what it means is the daemon's. Failure modes: no daemon, a refusal;
+ * each is said on stderr (with --json as a document too) and has its exit code.
  */
 #include "cli_ask.h"
 

@@ -1,9 +1,10 @@
 /*
- * cli_complete.c - `claim completion`: scripts with which bash, zsh and fish complete a command line, made from the tables. Called by
- * cli.c. It cannot fail.
+ * cli_complete.c - `claim completion`: scripts with which bash, zsh and fish complete a command line, made from the
+ * tables. Called by cli.c. It cannot fail.
  *
- * All three know the same: the verbs; of a verb its options, the words or the file that an option takes; behind the "--" of run and lock
- * whatever the shell itself would complete. Keys are not completed: that would ask the daemon for each press of a key.
+ * All three know the same: the verbs; of a verb its options, the words or the file that an option takes; behind the
+ * "--" of run and lock whatever the shell itself would complete. Keys are not completed: that would ask the daemon
+ * for each press of a key.
  */
 #include <stdio.h>
 #include <string.h>

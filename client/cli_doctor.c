@@ -1,8 +1,9 @@
 /*
- * cli_doctor.c - `claim doctor`: what is between this command and the store, and what to do where something is not well. Called by cli.c.
+ * cli_doctor.c - `claim doctor`: what is between this command and the store, and what to do where something is not
+ * well. Called by cli.c.
  *
- * From the outside in: the environment, the socket, the daemon, its store, what has piled up there. It changes nothing. Each finding has
- * a next step. Exit 0: all is well; 1: there are findings; 69: no daemon answers.
+ * From the outside in: the environment, the socket, the daemon, its store, what has piled up there. It changes
+ * nothing. Each finding has a next step. Exit 0: all is well; 1: there are findings; 69: no daemon answers.
  */
 #include "config.h"
 

@@ -1,9 +1,9 @@
 /*
  * cli_run.c - `claim run` and `claim lock`: the way from the options to the exit code. See run.h.
  *
- * Happy path: options, CLAIM, WON, run_start, run_watch, run_settle. Whatever else the daemon says, the command is not started, and the exit
- * code says why. Failure modes: no daemon or no store (after a moment of patience: 69), a stop before the win (128 + the
- * signal; a win that comes meanwhile is given back).
+ * Happy path: options, CLAIM, WON, run_start, run_watch, run_settle. Whatever else the daemon says, the command is
+ * not started, and the exit code says why. Failure modes: no daemon or no store (after a moment of patience: 69), a
+ * stop before the win (128 + the signal; a win that comes meanwhile is given back).
  */
 #include <signal.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /*
  * cli_screen.c - a terminal taken over. See cli_screen.h. Called by cli_top.c.
  *
- * Plain control sequences that every terminal of the last decades knows. Lines are not broken at the right edge, so that a character that is
- * wider than we believe spoils one line and not the picture. Failure modes: a terminal that is gone, which the next read or write tells.
+ * Plain control sequences that every terminal of the last decades knows. Lines are not broken at the right edge, so
+ * that a character that is wider than we believe spoils one line and not the picture. Failure modes: a terminal that
+ * is gone, which the next read or write tells.
  */
 #include "cli_screen.h"
 

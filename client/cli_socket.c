@@ -1,8 +1,8 @@
 /*
  * cli_socket.c - why nobody answers at a socket. See cli_socket.h. Called by `claim doctor`, and when a connection fails.
  *
- * It goes down the path as the kernel does, and says what stands in the way: a folder that is not there or not for us, a file that is
- * no socket, its mode, a daemon that has left its socket behind.
+ * It goes down the path as the kernel does, and says what stands in the way: a folder that is not there or not for
+ * us, a file that is no socket, its mode, a daemon that has left its socket behind.
  */
 #include "cli_socket.h"
 

@@ -1,7 +1,8 @@
 /*
  * cli_stats.c - the metrics: as they come, as a table, or as JSON. Called by cli.c.
  *
- * The daemon gives the text format of Prometheus: a name, labels in braces, a value, a line. Lines that are none of that are left out.
+ * The daemon gives the text format of Prometheus: a name, labels in braces, a value, a line. Lines that are none of
+ * that are left out.
  */
 #include <math.h>
 #include <stdio.h>

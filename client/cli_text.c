@@ -1,9 +1,9 @@
 /*
  * cli_text.c - text of others on a terminal. See cli_text.h. Called by everything that prints.
  *
- * Keys, owners and results are any octets. What is printed of them is visible and stays where it is put: controls, marks that turn the
- * direction of a line and octets that are no UTF-8 are shown as \xNN. How wide a character is is known here and not asked from
- * the locale, which is "C" in most containers.
+ * Keys, owners and results are any octets. What is printed of them is visible and stays where it is put: controls,
+ * marks that turn the direction of a line and octets that are no UTF-8 are shown as \xNN. How wide a character is is
+ * known here and not asked from the locale, which is "C" in most containers.
  */
 #include "cli_text.h"
 

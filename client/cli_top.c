@@ -1,10 +1,10 @@
 /*
  * cli_top.c - `claim top`: a look at what is held that goes on. Called by cli.c.
  *
- * Happy path: round after round asks STATUS, then LIST for the unknown, the lapsed and the live, page by page, and draws what it has; each
- * second, but never more than a fifth of the time, so that a store with a million records is not busy with us. Without a terminal
- * one round is printed. Failure modes: nobody there at first (said, 69), the connection is lost later (shown, and made again), the
- * terminal goes away (the end).
+ * Happy path: round after round asks STATUS, then LIST for the unknown, the lapsed and the live, page by page, and
+ * draws what it has; each second, but never more than a fifth of the time, so that a store with a million records is
+ * not busy with us. Without a terminal one round is printed. Failure modes: nobody there at first (said, 69), the
+ * connection is lost later (shown, and made again), the terminal goes away (the end).
  */
 #include <errno.h>
 #include <poll.h>

@@ -1,10 +1,10 @@
 /*
  * cli_watch.c - `claim watch`: a line for each change that the daemon makes, until somebody ends it. Called by cli.c.
  *
- * Happy path: WATCH, its OK, then events as they come. While the reader of our output does not read we do not read either; the daemon
- * does not wait for us and says how much we MISSED. Failure modes: nobody there at first (said, 69), a refusal, the connection is
- * lost later (said; asked again until it is there, and said again: what happened in between nobody saw), the reader of our output
- * goes away or a signal comes (the end, 0).
+ * Happy path: WATCH, its OK, then events as they come. While the reader of our output does not read we do not read
+ * either; the daemon does not wait for us and says how much we MISSED. Failure modes: nobody there at first (said,
+ * 69), a refusal, the connection is lost later (said; asked again until it is there, and said again: what happened
+ * in between nobody saw), the reader of our output goes away or a signal comes (the end, 0).
  */
 #include <errno.h>
 #include <poll.h>

@@ -17,9 +17,9 @@
 /* ---- calls ---- */
 
 /*
- * May this line be asked twice? Every verb whose second asking changes nothing. Not so: a CLAIM without a token (the second one would be
- * told HELD by the first), FORGET and RESOLVE (in between somebody may have won the key, and they would hit him), and
- * what we do not know.
+ * May this line be asked twice? Every verb whose second asking changes nothing. Not so: a CLAIM without a token (the
+ * second one would be told HELD by the first), FORGET and RESOLVE (in between somebody may have won the key, and
+ * they would hit him), and what we do not know.
  */
 static bool line_repeats(struct slice line)
 {

@@ -1,8 +1,8 @@
 /*
  * hint.c - what a person may type next. See hint.h. Called by the parts of `claim run`.
  *
- * A key is anybody's octets, and the line goes to a terminal and from there into a shell: neither may take any of them for more than
- * an octet. A line that would not fit is left out; half a command is worse than none.
+ * A key is anybody's octets, and the line goes to a terminal and from there into a shell: neither may take any of
+ * them for more than an octet. A line that would not fit is left out; half a command is worse than none.
  */
 #include "hint.h"
 

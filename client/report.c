@@ -1,8 +1,9 @@
 /*
- * report.c - what `run` and `lock` tell a program. See report.h. Called by cli_run.c, run_answer.c, run_reconcile.c and run_settle.c.
+ * report.c - what `run` and `lock` tell a program. See report.h. Called by cli_run.c, run_answer.c, run_reconcile.c
+ * and run_settle.c.
  *
- * The line is written at the very end, with one write: an empty file says that we did not get so far. A full disk is said loudly and
- * never changes the exit code.
+ * The line is written at the very end, with one write: an empty file says that we did not get so far. A full disk is
+ * said loudly and never changes the exit code.
  */
 #include "report.h"
 

@@ -146,8 +146,8 @@ void run_watch(struct run *run);
 
 /* ---- run_settle.c ---- */
 
-/* One request of the holder, or RESOLVE, asked until there is an answer that counts, for as long as the lease protects it: its code is in
- * ask_code, below 0 with the reason in *why. */
+/* One request of the holder, or RESOLVE, asked until there is an answer that counts, for as long as the lease
+ * protects it: its code is in ask_code, below 0 with the reason in *why. */
 void run_settle_line(struct run *run, const struct writer *line, struct slice body, struct errbuf *why);
 /* Tells the daemon with VERB, and a person how that went. True: it is recorded. */
 bool run_settle_with(struct run *run, enum verb verb, struct slice body);

@@ -1,8 +1,8 @@
 /*
  * run_answer.c - the answers that do not permit to run, and what a person does about them. See run.h. Called by cli_run.c.
  *
- * A duplicate gets what the first one got: its output and its status. Everything else is said on stderr, with the command that helps. A word
- * that this version does not know permits nothing.
+ * A duplicate gets what the first one got: its output and its status. Everything else is said on stderr, with the
+ * command that helps. A word that this version does not know permits nothing.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /*
  * run_claim.c - asks for the claim. See run.h. Called by cli_run.c.
  *
- * Happy path: CLAIM, WON. Whatever is said to be safe to ask again is asked again, for a moment; so is what was cut or left in doubt, as long
- * as the token makes both one. Failure modes: no daemon or no store, a stop (a win that comes meanwhile is given back by the caller).
+ * Happy path: CLAIM, WON. Whatever is said to be safe to ask again is asked again, for a moment; so is what was cut
+ * or left in doubt, as long as the token makes both one. Failure modes: no daemon or no store, a stop (a win that
+ * comes meanwhile is given back by the caller).
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,12 +1,13 @@
 /*
- * run_reconcile.c - --reconcile CMD: where nobody knows whether the effect happened, CMD asks the one who must know (the provider). See
- * run.h. Called by cli_run.c.
+ * run_reconcile.c - --reconcile CMD: where nobody knows whether the effect happened, CMD asks the one who must know
+ * (the provider). See run.h. Called by cli_run.c.
  *
- * CMD exits with 0: it did happen, and is settled as done. 1: it did not, and the way is free. Anything else, a signal included: still unknown,
- * and the key stays shut. There are two occasions. The claim is ours, and its holder before let it lapse: CMD runs under it, with renewals, and
- * the claim is never just given back while the question is open, since the next one to win it would not know that there is one. Or the
- * answer was UNKNOWN: nobody holds it, so CMD runs without a claim, and what it says is settled by RESOLVE with the fence that was
- * told, and then the claim is asked for again.
+ * CMD exits with 0: it did happen, and is settled as done. 1: it did not, and the way is free. Anything else, a
+ * signal included: still unknown, and the key stays shut. There are two occasions. The claim is ours, and its holder
+ * before let it lapse: CMD runs under it, with renewals, and the claim is never just given back while the question
+ * is open, since the next one to win it would not know that there is one. Or the answer was UNKNOWN: nobody holds
+ * it, so CMD runs without a claim, and what it says is settled by RESOLVE with the fence that was told, and then the
+ * claim is asked for again.
  */
 #include <errno.h>
 #include <fcntl.h>

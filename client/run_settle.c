@@ -1,9 +1,9 @@
 /*
  * run_settle.c - says how it ended. See run.h.
  *
- * The effect has happened or not, and that does not change any more; so a settlement is repeated until it is answered, for as long as the lease
- * protects it. Failure modes: the claim is not ours any more, the daemon stays away, the record refuses: all are said loudly, none changes
- * the exit code of the command, none starts it again.
+ * The effect has happened or not, and that does not change any more; so a settlement is repeated until it is
+ * answered, for as long as the lease protects it. Failure modes: the claim is not ours any more, the daemon stays
+ * away, the record refuses: all are said loudly, none changes the exit code of the command, none starts it again.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /*
  * run_wait.c - waiting: signals, daemon, output and time at once. See run.h.
  *
- * All signals that matter are blocked and read from a descriptor, so that there is no moment, before or after fork, in which one is lost. Time
- * is a timer on the clock that goes on while the machine sleeps: after a night with the lid closed the lease is over at once.
+ * All signals that matter are blocked and read from a descriptor, so that there is no moment, before or after fork,
+ * in which one is lost. Time is a timer on the clock that goes on while the machine sleeps: after a night with the
+ * lid closed the lease is over at once.
  */
 #include <errno.h>
 #include <poll.h>
@@ -52,7 +53,8 @@ void run_signals_close(struct run *run)
 	sigprocmask(SIG_SETMASK, &run->mask_before, NULL);
 }
 
-/* Before the command is there, and after it has ended, a stop is kept in mind and USR1 and USR2 wait for it. --reconcile gets the stop only. */
+/* Before the command is there, and after it has ended, a stop is kept in mind and USR1 and USR2 wait for it.
+ * --reconcile gets the stop only. */
 static void take_signal(struct run *run, int signo)
 {
 	switch (signo) {

@@ -1,9 +1,9 @@
 /*
  * run_watch.c - starts the command and stays with it. See run.h.
  *
- * Happy path: fork, the gate opens, the lease is renewed each third of it, SIGCHLD. Failure modes: a stop was asked for before the gate
- * opens (nothing runs), the lease is lost or the time is up (TERM, then KILL, the KILL always before the store's lease ends), the command
- * stops (so do we, and with us the shell's job).
+ * Happy path: fork, the gate opens, the lease is renewed each third of it, SIGCHLD. Failure modes: a stop was asked
+ * for before the gate opens (nothing runs), the lease is lost or the time is up (TERM, then KILL, the KILL always
+ * before the store's lease ends), the command stops (so do we, and with us the shell's job).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -158,8 +158,8 @@ static void end_for(struct run *run, enum run_cause cause, int64_t now_ms)
 	child_signal(&run->child, SIGCONT);
 }
 
-/* However long --kill-after is: gone before the store gives the key to somebody else. When our connection was cut under drop=release it may
- * have done so already. */
+/* However long --kill-after is: gone before the store gives the key to somebody else. When our connection was cut
+ * under drop=release it may have done so already. */
 static int64_t kill_at(const struct run *run)
 {
 	if (run->cut && run->config->drop == CHOICE_DROP_RELEASE)

@@ -1,8 +1,8 @@
 /*
  * top_draw.c - `claim top` as text. See top_draw.h. Called by cli_top.c.
  *
- * What does not fit is left out, the least important first: of a line the end, of the columns the bar and the owner, of the lines the
- * title, the foot and the head. Nothing here fails.
+ * What does not fit is left out, the least important first: of a line the end, of the columns the bar and the owner,
+ * of the lines the title, the foot and the head. Nothing here fails.
  */
 #include "top_draw.h"
 

@@ -1,8 +1,8 @@
 /*
  * conn_in.c - the reading half of a connection: octets become frames, which go to handler->request one by one.
  *
- * It stops between two frames while the client is held back, and goes on when conn_set_flush finds that it may. A frame that is not whole
- * waits in the connection's own buffer.
+ * It stops between two frames while the client is held back, and goes on when conn_set_flush finds that it may. A
+ * frame that is not whole waits in the connection's own buffer.
  */
 #include "conn_impl.h"
 

@@ -73,7 +73,8 @@ void engine_abandon(struct engine *engine, int64_t now_ms);
 /* The client of this op is gone: a call that waits, or a CLAIM that the store does not have yet, is given back by `answer`, from
  * inside. Anything else goes on: a settlement that was received is done. */
 void engine_leave(struct engine *engine, struct op *op);
-/* Ends what is over its deadline, sends again what is kept. Returns when it wants to be called next, INT64_MAX: when there is something. */
+/* Ends what is over its deadline, sends again what is kept. Returns when it wants to be called next, INT64_MAX: when
+ * there is something. */
 int64_t engine_tick(struct engine *engine, int64_t now_ms);
 /* Ops that were submitted and are not answered, or that the store has not let go of. */
 size_t engine_pending(const struct engine *engine);

@@ -1,8 +1,9 @@
 /*
  * listener.c - see listener.h.
  *
- * Accepting is done here by uv_poll and accept4 and not by uv_listen, since libuv, out of descriptors, accepts and closes whoever waits:
- * a client would take that for a dead daemon. Here they stay in the kernel's queue until there are descriptors again.
+ * Accepting is done here by uv_poll and accept4 and not by uv_listen, since libuv, out of descriptors, accepts and
+ * closes whoever waits: a client would take that for a dead daemon. Here they stay in the kernel's queue until there
+ * are descriptors again.
  */
 #include "listener.h"
 

@@ -55,7 +55,8 @@ struct counts {
 	int64_t oldest_unknown_us; /* age; 0: there is none */
 };
 
-/* A connection as far as claims may be bound to it: its owner zeroes it, hands it over with CLAIM and RENEW, and says when it ends. */
+/* A connection as far as claims may be bound to it: its owner zeroes it, hands it over with CLAIM and RENEW, and
+ * says when it ends. */
 struct holder {
 	struct bond *first;
 };

@@ -1,8 +1,8 @@
 /*
  * server.h - the daemon: all its state in one struct, its loop, its start and its end.
  *
- * One turn of the loop: readers parse requests into ops; the prepare handle then flushes the store, writes what was answered, and sees
- * when the next deadline is. Nothing else waits or blocks.
+ * One turn of the loop: readers parse requests into ops; the prepare handle then flushes the store, writes what was
+ * answered, and sees when the next deadline is. Nothing else waits or blocks.
  */
 #ifndef CLAIMD_SERVER_SERVER_H
 #define CLAIMD_SERVER_SERVER_H

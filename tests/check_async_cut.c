@@ -1,6 +1,6 @@
 /*
- * check_async_cut.c - the calls of libclaim that call back, against a peer that plays a script: what comes at one certain moment, and
- * what is left when the connection ends.
+ * check_async_cut.c - the calls of libclaim that call back, against a peer that plays a script: what comes at one
+ * certain moment, and what is left when the connection ends.
  */
 #include "../client/claim.h"
 #include "../proto/mem.h"

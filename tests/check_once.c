@@ -1,5 +1,6 @@
 /*
- * check_once.c - claim_once and content keys, against a real daemon, and against a peer that plays a script where the moment counts.
+ * check_once.c - claim_once and content keys, against a real daemon, and against a peer that plays a script where
+ * the moment counts.
  */
 #include "../client/claim.h"
 

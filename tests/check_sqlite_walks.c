@@ -1,5 +1,6 @@
 /*
- * check_sqlite_walks.c - the SQLite store over many records: pages, sweeps, counts, what it tidies by itself, the size of its files.
+ * check_sqlite_walks.c - the SQLite store over many records: pages, sweeps, counts, what it tidies by itself, the
+ * size of its files.
  */
 #include <stdio.h>
 #include <stdlib.h>

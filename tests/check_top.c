@@ -1,6 +1,6 @@
 /*
- * check_top.c - `claim top` as text: whatever the size and whatever the keys, it stays within the screen; what is shown first; how long
- * a lease is taken to be.
+ * check_top.c - `claim top` as text: whatever the size and whatever the keys, it stays within the screen; what is
+ * shown first; how long a lease is taken to be.
  */
 #include <check.h>
 #include <stdio.h>

@@ -3,7 +3,8 @@
  *
  *     fakepeer SOCKET <script
  *
- * One step a line, in order; each waits 20 s at the most. Exit 0 when all was as the script wants it, else 1 with the step on stderr.
+ * One step a line, in order; each waits 20 s at the most. Exit 0 when all was as the script wants it, else 1 with
+ * the step on stderr.
  *
  *     accept          takes the next connection (and closes the one before)
  *     hello           reads HELLO and answers OK

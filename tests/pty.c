@@ -4,10 +4,11 @@
  *     pty --signals [--ignore-chld] COMMAND...   all signals at their default and unblocked, then exec
  *     pty COMMAND... <script                     the command in a terminal of its own, as the leader of its session
  *
- * The script, one step a line: "send TEXT" types it and Enter, "type TEXT" only it (^[ at its start is Escape), "key X" types Control-X, "expect TEXT" waits (20 s at
- * the most) until the terminal shows it behind what was expected before, "size COLUMNS LINES" makes the terminal so large, "signal N" is for
- * the command, "run COMMAND" is done beside it, "end" waits for the command. Everything shown is printed. Exit: that of the command after
- * "end", 1 when the script failed.
+ * The script, one step a line: "send TEXT" types it and Enter, "type TEXT" only it (^[ at its start is Escape), "key
+ * X" types Control-X, "expect TEXT" waits (20 s at the most) until the terminal shows it behind what was expected
+ * before, "size COLUMNS LINES" makes the terminal so large, "signal N" is for the command, "run COMMAND" is done
+ * beside it, "end" waits for the command. Everything shown is printed. Exit: that of the command after "end", 1 when
+ * the script failed.
  */
 #include <errno.h>
 #include <fcntl.h>

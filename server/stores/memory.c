@@ -5,8 +5,9 @@
  * an answer's slices point into the store and hold until op_done returns. LIST, COUNT and SWEEP walk the table, a slice per
  * flush, in turn. While there is something left to do an idle handle keeps the loop from waiting.
  *
- * The clock is the wall clock at the start plus the time since on the clock that neither steps nor stops in sleep: nothing that is done
- * to the wall clock ends a lease, and fences rise over a restart too. It is read once per flush.
+ * The clock is the wall clock at the start plus the time since on the clock that neither steps nor stops in sleep:
+ * nothing that is done to the wall clock ends a lease, and fences rise over a restart too. It is read once per
+ * flush.
  *
  * What has ended by itself is seen when it is read. Deleting it goes on beside: a few buckets per flush, and two for
  * each change, so that new records cannot come faster than old ones go.

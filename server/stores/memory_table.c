@@ -9,7 +9,8 @@
  * The hash is seeded: whoever chooses keys cannot fill one bucket. It is not kept in the entry; a longer
  * entry would cost more than hashing 24 octets again.
  *
- * A record is one block: fixed fields, then key, token, fp, owner and result. Changing it makes a new block first, so no memory means no change.
+ * A record is one block: fixed fields, then key, token, fp, owner and result. Changing it makes a new block first,
+ * so no memory means no change.
  */
 #include "memory_table.h"
 

@@ -1,9 +1,9 @@
 /*
  * sqlite.c - the store "sqlite:PATH": the driver, and the way of an op to one of two threads and back.
  *
- * store.c calls it. submit gathers; flush, once per turn of the loop, gives what was gathered to the threads: what may write to the one
- * writer (sqlite_writer.c), what only reads to the reader (sqlite_reader.c). While the disk syncs one transaction the next
- * gathers by itself. Answers come back through one uv_async for many.
+ * store.c calls it. submit gathers; flush, once per turn of the loop, gives what was gathered to the threads: what
+ * may write to the one writer (sqlite_writer.c), what only reads to the reader (sqlite_reader.c). While the disk
+ * syncs one transaction the next gathers by itself. Answers come back through one uv_async for many.
  *
  * Opening tries the file at once, so that a wrong path, a stranger's file, a newer schema or a network file system stop the
  * daemon with a word. What can pass (a lock, no room, no permission) does not: ops are refused with the reason, and the

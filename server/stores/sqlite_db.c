@@ -1,9 +1,9 @@
 /*
  * sqlite_db.c - opening the file, its schema, its statements and its clock; see sqlite_db.h.
  *
- * The writer and the reader of the SQLite store have one connection each, and each is used by one thread at a time. Opening looks first whether
- * the file is ours, since switching a stranger's database to WAL would already be a change; then it asks for what durability
- * rests on (WAL, synchronous=FULL) and believes only what SQLite answers.
+ * The writer and the reader of the SQLite store have one connection each, and each is used by one thread at a time.
+ * Opening looks first whether the file is ours, since switching a stranger's database to WAL would already be a
+ * change; then it asks for what durability rests on (WAL, synchronous=FULL) and believes only what SQLite answers.
  *
  * The schema has a version and the lowest version that can still work with it; a file that asks for more than this program knows is
  * refused. Failures that may pass (locks, no room, no permission) are FIT_LATER; a file that is none of ours is FIT_NEVER.

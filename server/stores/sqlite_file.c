@@ -1,9 +1,9 @@
 /*
  * sqlite_file.c - path, folder, file and file system of an SQLite store; see sqlite_file.h.
  *
- * Called when the store opens and, for the ids, with each batch. The database file is never opened here: closing any descriptor
- * of it would drop the locks that this process holds on it, so it is made with mknod and looked at with stat. sqlite_file_look alone
- * reads its head, before there are any.
+ * Called when the store opens and, for the ids, with each batch. The database file is never opened here: closing any
+ * descriptor of it would drop the locks that this process holds on it, so it is made with mknod and looked at with
+ * stat. sqlite_file_look alone reads its head, before there are any.
  *
  * Failures are told apart by whether they can heal. A path that leads to something else than a file, or to a file system
  * that is reached over a network or through another process, cannot.
@@ -204,8 +204,8 @@ static enum fit path_closed(const char *path, struct errbuf *err)
 	return FIT_NEVER;
 }
 
-/* There is no file, or an empty one. With a WAL beside it that is not how a store begins: the file has been lost, and SQLite would throw
- * the WAL away. */
+/* There is no file, or an empty one. With a WAL beside it that is not how a store begins: the file has been lost,
+ * and SQLite would throw the WAL away. */
 static enum fit empty_check(const char *path, enum create create, struct errbuf *err)
 {
 	char wal[PATH_LIMIT];

@@ -1,10 +1,10 @@
 /*
  * sqlite_page.c - one page of records; see sqlite_page.h.
  *
- * The reader calls it. Pages come in the order of the keys from the index on them, and the cursor is the last key that was looked at, so
- * the next page goes on behind it whatever has happened since. A page that finds little ends after ROWS_MAX rows with what it
- * has (nothing, it may be) and a cursor: other readers wait for the thread. state=unknown has an index of its own, oldest
- * first, and is one page without a cursor.
+ * The reader calls it. Pages come in the order of the keys from the index on them, and the cursor is the last key
+ * that was looked at, so the next page goes on behind it whatever has happened since. A page that finds little ends
+ * after ROWS_MAX rows with what it has (nothing, it may be) and a cursor: other readers wait for the thread.
+ * state=unknown has an index of its own, oldest first, and is one page without a cursor.
  *
  * Rows that cannot be read are left out: there is nothing to show of them, and their keys' own verbs say so. Results are
  * not part of a page.
@@ -159,7 +159,8 @@ static struct slice prefix_end(struct slice prefix, char end[PROTO_MAX_KEY + 1])
 	return (struct slice){end, len};
 }
 
-/* Where the page begins: behind the cursor (where it is in front of the prefix nothing is shown for that), or with the prefix. The key behind a key is that with a NUL at its end. */
+/* Where the page begins: behind the cursor (where it is in front of the prefix nothing is shown for that), or with
+ * the prefix. The key behind a key is that with a NUL at its end. */
 static struct slice page_start(const struct scan *scan, char start[PROTO_MAX_KEY + 1])
 {
 	static const char empty[] = "";

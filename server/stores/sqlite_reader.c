@@ -2,12 +2,12 @@
  * sqlite_reader.c - the thread that reads: STATUS and CHECK, LIST, the walks of COUNT and SWEEP, and what keeps the file small.
  *
  * sqlite.c starts it. What was committed before an op was queued is seen by it, since each turn reads in a new
- * transaction. First come the ops on single records, all in one transaction, then pages, then one slice of a walk, so that a walk over
- * millions of rows holds up nobody for long.
+ * transaction. First come the ops on single records, all in one transaction, then pages, then one slice of a walk,
+ * so that a walk over millions of rows holds up nobody for long.
  *
- * A walk goes by rowid. SWEEP, and in idle moments a walk of the thread's own, collect rows that are gone and hand them to the writer, which
- * looks again before it deletes. The WAL is copied to the file from here, so that no commit has to wait for that; when nothing has been
- * written for a while it is emptied.
+ * A walk goes by rowid. SWEEP, and in idle moments a walk of the thread's own, collect rows that are gone and hand
+ * them to the writer, which looks again before it deletes. The WAL is copied to the file from here, so that no
+ * commit has to wait for that; when nothing has been written for a while it is emptied.
  *
  * When the file cannot be read the ops are refused with the reason, and the next ones try again.
  */

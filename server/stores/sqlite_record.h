@@ -21,8 +21,8 @@
 	"?9, "                                                                                                        \
 	"created = ?10, updated = ?11, token = ?12, fp = ?13, owner = ?14, result = ?15"
 
-/* The row of the statement, which selects rowid and then RECORD_COLUMNS (or _BRIEF). The slices point into SQLite's memory until the
- * next step. False: it is no record: a wrong type, or a value that none of ours would have. */
+/* The row of the statement, which selects rowid and then RECORD_COLUMNS (or _BRIEF). The slices point into SQLite's
+ * memory until the next step. False: it is no record: a wrong type, or a value that none of ours would have. */
 bool sqlite_record_read(sqlite3_stmt *row, struct slice *key, struct record *rec);
 /* Copies what the slices point to into one block, *mem, from mem_alloc. False: no memory. */
 bool sqlite_record_keep(struct record *rec, void **mem);

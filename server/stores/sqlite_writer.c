@@ -5,14 +5,15 @@
  * file, reads the time, lets the table decide op by op, commits, and only then hands the answers back. Where nothing changed
  * the commit costs no sync. Rows that the reader found to be gone are deleted in the same transactions.
  *
- * Failures. Before COMMIT: everything is rolled back, and all ops of the batch are REFUSED. COMMIT itself: when a page could not be
- * written (the disk is full, or read-only), or somebody had a lock, it was rolled back. After any other error the transaction may be whole in the WAL although SQLite
- * took it back, and come to life when the WAL is recovered after a crash. A later commit overwrites that place, so one is tried at
- * once; when it works the batch is REFUSED after all, else what wrote is UNCERTAIN.
+ * Failures. Before COMMIT: everything is rolled back, and all ops of the batch are REFUSED. COMMIT itself: when a
+ * page could not be written (the disk is full, or read-only), or somebody had a lock, it was rolled back. After any
+ * other error the transaction may be whole in the WAL although SQLite took it back, and come to life when the WAL is
+ * recovered after a crash. A later commit overwrites that place, so one is tried at once; when it works the batch is
+ * REFUSED after all, else what wrote is UNCERTAIN.
  *
- * While it is down, because of one of these or since the file cannot be opened, ops are refused with the reason. It tries again with
- * the next ops, and by itself with an empty transaction, at growing distances. A file that was taken away is never made again while
- * this process runs: an empty store would let all work be done twice.
+ * While it is down, because of one of these or since the file cannot be opened, ops are refused with the reason. It
+ * tries again with the next ops, and by itself with an empty transaction, at growing distances. A file that was
+ * taken away is never made again while this process runs: an empty store would let all work be done twice.
  */
 #include <stdlib.h>
 
@@ -219,7 +220,8 @@ static bool work(struct sqlite_writer *w, struct errbuf *why)
 	return false;
 }
 
-/* COMMIT has failed and was taken back. True: no recovery can bring it to life any more, since another commit stands in its place. */
+/* COMMIT has failed and was taken back. True: no recovery can bring it to life any more, since another commit stands
+ * in its place. */
 static bool surely_gone(struct sqlite_writer *w)
 {
 	struct file_clock clock;

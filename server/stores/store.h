@@ -5,8 +5,8 @@
  * the URL's scheme, the limit of ops in flight, statistics, the driver that always refuses for what was not compiled in.
  *
  * The life of an op here: store_submit queues it, store_flush (once per turn of the loop) sends what was gathered,
- * and later (never from inside store_submit) op_done is called exactly once. From inside store_flush it may be called: the engine then
- * submits the next op of that key, and the same flush goes on with it.
+ * and later (never from inside store_submit) op_done is called exactly once. From inside store_flush it may be
+ * called: the engine then submits the next op of that key, and the same flush goes on with it.
  */
 #ifndef CLAIMD_STORE_H
 #define CLAIMD_STORE_H

@@ -4,10 +4,10 @@
  *   bench daemon SOCKET CLIENTS JOBS     through claimd; each client has one request under way
  *   bench direct FILE JOBS               SQLite by itself, one commit for each claim and each settlement
  *
- * A job is what a queue that delivers twice makes of one message: two CLAIMs of the same key, by two clients at about the
- * same time, and a COMPLETE by the one that won. Prints one line for run.sh: jobs a second, and the median, the 99th percentile and the
- * longest time of a CLAIM in microseconds. Exit 1 when a key was granted twice or never, or anything else was answered
- * than it should be.
+ * A job is what a queue that delivers twice makes of one message: two CLAIMs of the same key, by two clients at
+ * about the same time, and a COMPLETE by the one that won. Prints one line for run.sh: jobs a second, and the
+ * median, the 99th percentile and the longest time of a CLAIM in microseconds. Exit 1 when a key was granted twice
+ * or never, or anything else was answered than it should be.
  */
 #include <errno.h>
 #include <poll.h>

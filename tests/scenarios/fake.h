@@ -1,5 +1,6 @@
 /*
- * fake.h - the clock and the dice of a scenario: time passes only when the player says so, and random octets are the same each time.
+ * fake.h - the clock and the dice of a scenario: time passes only when the player says so, and random octets are the
+ * same each time.
  *
  * fake.c takes the place of clock_gettime and getrandom for the whole process, the event loop's timers included.
  */

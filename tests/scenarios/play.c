@@ -4,10 +4,10 @@
  *
  *     check_scenarios [FILE...]     by default all in the folder scenarios/ of the tests
  *
- * Each file is played in a process of its own. The daemon runs as ever, in server_run; at the end of each turn of its loop the player
- * goes on in the script. A line that does something gives the daemon a few turns, until nothing is left to be done; then comes
- * the next line. Where time is to pass it goes from timer to timer. Nothing waits for real time, so a scenario
- * takes no longer than it has to, and it runs the same each time.
+ * Each file is played in a process of its own. The daemon runs as ever, in server_run; at the end of each turn of
+ * its loop the player goes on in the script. A line that does something gives the daemon a few turns, until nothing
+ * is left to be done; then comes the next line. Where time is to pass it goes from timer to timer. Nothing waits for
+ * real time, so a scenario takes no longer than it has to, and it runs the same each time.
  *
  * Prints a line for each scenario that fails, and then "N passed, N failed".
  */
