@@ -266,8 +266,7 @@ static bool start_engine(struct server *server, struct errbuf *err)
 
 static bool start_store(struct server *server, struct errbuf *err)
 {
-	struct store_options options = {server->conf->store_timeout_ms, server->conf->max_body, STORE_IN_FLIGHT,
-					conf_owns_store(server->conf)};
+	struct store_options options = {server->conf->store_timeout_ms, STORE_IN_FLIGHT, conf_owns_store(server->conf)};
 	struct store_events events = {on_op_done, on_key_changed, on_made, on_health, server};
 
 	return store_open(&server->store, server->conf->store, &options, &server->loop, &events, err);

@@ -72,6 +72,7 @@ void server_look(void *arg, struct stats_view *view)
 	    .draining = server->phase != PHASE_SERVING,
 	    .log_dropped = server->log.dropped,
 	    .waiters = engine_waiting(server->engine),
+	    .undone_wins = engine_undone(server->engine),
 	    .kept_settlements = engine_kept(server->engine)->count,
 	    .kept_given_up = engine_kept(server->engine)->dropped,
 	    .counts_age_ms = server->counted_ms != 0 ? now_ms - server->counted_ms : -1,
@@ -79,7 +80,6 @@ void server_look(void *arg, struct stats_view *view)
 	    .unresolved_records = server->counts.unknown,
 	    .oldest_unresolved_age_ms = server->counts.oldest_unknown_us / 1000,
 	};
-	server->stats.undone_wins = engine_undone(server->engine);
 	if (store == NULL)
 		return;
 	view->store_applied = store->applied;

@@ -48,7 +48,6 @@ struct stats {
 	uint64_t connections_total;
 	uint64_t connections;        /* now */
 	uint64_t takeovers;          /* wins with was=lapsed: somebody did not finish */
-	uint64_t undone_wins;        /* wins given back, since nobody can have heard of them */
 	uint64_t unreadable_records; /* answers that were refused because of one */
 	uint64_t leases_lost[STATS_LOSSES];
 	uint64_t unguarded; /* WON that no record stands behind: on_store_down=run-unguarded */
@@ -68,6 +67,7 @@ struct stats_view {
 	uint64_t kept_settlements;                                          /* that the store could not take yet */
 	uint64_t kept_given_up;                                             /* that it never took */
 	uint64_t waiters;                                                   /* calls that wait for a key */
+	uint64_t undone_wins;  /* given back, since nobody can have heard of them */
 	int64_t counts_age_ms; /* of the three below; negative: not counted yet, they are left out */
 	int64_t live_claims;
 	int64_t unresolved_records;

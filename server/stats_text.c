@@ -203,7 +203,7 @@ static void write_errors(struct text *t, const struct stats *stats)
 }
 
 /* What went wrong while somebody held a key, or was about to. */
-static void write_trouble(struct text *t, const struct stats *stats)
+static void write_trouble(struct text *t, const struct stats *stats, const struct stats_view *view)
 {
 	static const struct slice cause[STATS_LOSSES] = {
 	    [STATS_LOSS_REFUSED] = SLICE_OF("refused"),
@@ -223,7 +223,7 @@ static void write_trouble(struct text *t, const struct stats *stats)
 	write_counter(t, "claimd_denied_total", "Connections and requests that were refused for who asked.",
 		      stats->denied);
 	write_counter(t, "claimd_undone_wins_total", "Wins given back, since nobody can have heard of them.",
-		      stats->undone_wins);
+		      view->undone_wins);
 	write_counter(t, "claimd_unreadable_records_total", "Answers refused because a record could not be read.",
 		      stats->unreadable_records);
 }
@@ -363,7 +363,7 @@ static size_t write_all(struct text *t, const struct stats *stats, const struct 
 	write_claims(t, stats);
 	write_settlements(t, stats);
 	write_errors(t, stats);
-	write_trouble(t, stats);
+	write_trouble(t, stats, view);
 	for (enum stats_histogram i = 0; i < STATS_HISTOGRAMS; i++)
 		write_histogram(t, i, &stats->histogram[i]);
 	if (t->open)

@@ -91,7 +91,7 @@ START_TEST(counters_without_a_verb)
 	stats.connections_total = 3;
 	stats.connections = 4;
 	stats.takeovers = 5;
-	stats.undone_wins = 6;
+	view.undone_wins = 6;
 	stats.unreadable_records = 7;
 	stats.unguarded = 8;
 	stats.denied = 9;
@@ -415,6 +415,7 @@ START_TEST(room)
 				   .oldest_unresolved_age_ms = INT64_MAX};
 	memset(view.store_errors, 0xff, sizeof(view.store_errors));
 	view.kept_settlements = view.kept_given_up = view.waiters = INT64_MAX;
+	view.undone_wins = UINT64_MAX;
 	ck_assert_uint_gt(stats_format_open(&stats, &view, text, STATS_MAX_TEXT), 0);
 	len = stats_format(&stats, &view, text, STATS_MAX_TEXT);
 	ck_assert_uint_gt(len, 0);

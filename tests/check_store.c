@@ -46,7 +46,7 @@ static void on_closed(void *arg)
 
 static void open_store(size_t max_in_flight)
 {
-	struct store_options options = {.timeout_ms = 1000, .max_result = 1000, .max_in_flight = max_in_flight};
+	struct store_options options = {.timeout_ms = 1000, .max_in_flight = max_in_flight};
 	struct store_events events = {.op_done = on_done, .health = on_health};
 	struct errbuf err;
 	int i;

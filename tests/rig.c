@@ -116,7 +116,7 @@ static void on_tick(uv_timer_t *timer)
 struct rig *rig_open(const char *url)
 {
 	struct rig *rig = must_alloc(sizeof(*rig));
-	struct store_options options = {.timeout_ms = 20000, .max_result = 1 << 20};
+	struct store_options options = {.timeout_ms = 20000};
 	struct store_events events = {.op_done = on_done, .arg = rig};
 	struct errbuf err;
 

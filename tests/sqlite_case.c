@@ -120,7 +120,7 @@ static void loop_end(struct shop *shop)
 
 bool shop_try(struct shop *shop, const char *path, int64_t timeout_ms, struct errbuf *err)
 {
-	struct store_options options = {.timeout_ms = timeout_ms, .max_result = 65536, .make_folders = true};
+	struct store_options options = {.timeout_ms = timeout_ms, .make_folders = true};
 	struct store_events events = {.op_done = on_done, .health = on_health, .arg = shop};
 	char url[700];
 

@@ -32,7 +32,6 @@ struct store_events {
 
 struct store_options {
 	int64_t timeout_ms;   /* a store gives up on an op by itself after this: shorter than the engine's */
-	size_t max_result;    /* octets; for drivers that must know */
 	size_t max_in_flight; /* ops; above it OP_REFUSED with ERR_BUSY */
 	bool make_folders;    /* those that are missing above a file; else the last one only */
 };
