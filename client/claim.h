@@ -114,7 +114,8 @@ struct claim_options {
 	/* Waits so long for a key that is held; the call may take that longer than the connection's timeout. */
 	int64_t wait_ms;
 	int64_t atleast_ms; /* the key stays taken for so long after the win, even when it is settled or released */
-	/* These bind the claim to the connection: they are over when it is cut, even where it is made anew. */
+	/* These bind the claim to the connection: they are over when it is cut, even where it is made anew. claim_renew brings hold_ms
+	 * and notify back. */
 	int64_t hold_ms; /* the daemon renews the lease while the connection lives, until so long after the win */
 	/* An enum claim_drop. With another than CLAIM_DROP_KEEP there is no token, so that a CLAIM which is cut is not repeated:
 	 * CLAIM_E_UNCERTAIN. */
@@ -156,7 +157,7 @@ CLAIM_API int claim_fail(claim_conn *conn, const claim_grant *grant, const void 
 CLAIM_API int claim_release(claim_conn *conn, const claim_grant *grant);
 /* We do not know whether it happened: the key stays shut until a person settles it. */
 CLAIM_API int claim_doubt(claim_conn *conn, const claim_grant *grant);
-/* Holds on for lease_ms from now. */
+/* Holds on for lease_ms from now; hold_ms and notify of the claim go on from here, over the connection of now. */
 CLAIM_API int claim_renew(claim_conn *conn, const claim_grant *grant, int64_t lease_ms);
 /* Is it still ours, and not lapsed? Field left_ms. */
 CLAIM_API int claim_check(claim_conn *conn, const claim_grant *grant);
@@ -225,8 +226,8 @@ CLAIM_API int claim_submit_renew(claim_conn *conn, const claim_grant *grant, int
 				 void *arg);
 
 /* What comes by itself. `code` is CLAIM_EVENT, and claim_word is RENEWED, LOST, or what WATCH tells, each with fields key and
- * fence; or it is CLAIM_E_UNREACHABLE: the connection was cut, so that WATCH, hold and notify of it are over: ask again
- * (claim_renew by hand keeps a claim alive meanwhile). NULL: nobody is told. */
+ * fence; or it is CLAIM_E_UNREACHABLE: the connection was cut, so that WATCH, hold and notify of it are over. Ask again: with
+ * WATCH, and with claim_submit_renew for each claim. NULL: nobody is told. */
 CLAIM_API void claim_on_event(claim_conn *conn, claim_callback *event, void *arg);
 
 /* ---- content keys ---- */

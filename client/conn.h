@@ -45,7 +45,9 @@ struct claim_conn {
 };
 
 struct claim_grant {
-	int64_t fence;  /* 0: unguarded, there is no record of it */
+	int64_t fence;   /* 0: unguarded, there is no record of it */
+	int64_t hold_ms; /* as asked for; 0: none. It and notify are asked for anew with each renewal */
+	bool notify;
 	char token[65]; /* "": the daemon's own */
 	size_t key_len;
 	char key[];

@@ -85,6 +85,8 @@ int grant_claim_line(struct writer *w, struct slice key, const struct claim_opti
 	claim_grant *grant = grant_new(key.data, key.len, options.drop == CLAIM_DROP_KEEP ? options.token : "");
 	if (!grant)
 		return CLAIM_E_NOMEM;
+	grant->hold_ms = options.hold_ms;
+	grant->notify = options.notify != 0;
 	request_begin(w, VERB_CLAIM, key);
 	options_write(w, &options);
 	if (grant->token[0])
@@ -114,8 +116,13 @@ void grant_line(struct writer *w, const claim_grant *grant, enum verb verb, int6
 	request_integer(w, OPT_FENCE, grant->fence);
 	if (grant->token[0] && grant->fence > 0)
 		request_bytes(w, OPT_TOKEN, slice_from(grant->token));
-	if (verb == VERB_RENEW)
-		request_duration(w, OPT_LEASE, lease_ms);
+	if (verb != VERB_RENEW)
+		return;
+	request_duration(w, OPT_LEASE, lease_ms);
+	if (grant->hold_ms && grant->fence > 0)
+		request_duration(w, OPT_HOLD, grant->hold_ms);
+	if (grant->notify && grant->fence > 0)
+		request_flag(w, OPT_NOTIFY);
 }
 
 void claim_grant_free(claim_grant *grant)

@@ -283,28 +283,31 @@ START_TEST(a_callback_may_not_close_under_a_call_that_blocks)
 }
 END_TEST
 
-static bool closed;
+static int closed;
 
 static void closes(claim_conn *from, int code, void *arg)
 {
 	(void)code;
 	(void)arg;
 	claim_close(from);
-	closed = true;
+	closed++;
 	ck_assert_int_eq(claim_submit(from, "PING", 4, NULL, 0, heard_done, NULL), CLAIM_E_INVAL);
 }
 
 START_TEST(a_callback_may_close)
 {
-	closed = false;
+	static const char *const ns[] = {NULL, "a:b"}; /* the second is refused, and so are both calls */
+	closed = 0;
+	claim_close(conn);
+	ck_assert_int_eq(claim_open(&conn, daemon_.socket, ns[_i], 10000), CLAIM_OK);
 	ck_assert_int_eq(claim_submit(conn, "PING", 4, NULL, 0, closes, NULL), CLAIM_OK);
-	ck_assert_int_eq(claim_submit(conn, "PING", 4, NULL, 0, heard_done, NULL), CLAIM_OK);
-	while (!closed) {
+	ck_assert_int_eq(claim_submit(conn, "PING", 4, NULL, 0, closes, NULL), CLAIM_OK);
+	while (closed == 0) {
 		struct pollfd look = {.fd = claim_fd(conn), .events = (short)claim_events(conn)};
 		poll(&look, 1, 100);
 		claim_process(conn);
 	}
-	ck_assert_int_eq(heard_count, 0);
+	ck_assert_int_eq(closed, 1);
 	conn = NULL;
 }
 END_TEST
@@ -374,6 +377,27 @@ START_TEST(events_are_told_and_their_end)
 }
 END_TEST
 
+/* The daemon is another one, and renews again after one renewal by hand. */
+START_TEST(a_renewal_brings_a_hold_back)
+{
+	struct claim_options holds = CLAIM_OPTIONS_INIT;
+	holds.lease_ms = 300;
+	holds.hold_ms = 3600000;
+	holds.notify = 1;
+	heard_acquire("k", &holds, 1);
+	heard_until(1);
+	spawn_stop(&daemon_, SIGKILL);
+	spawn_start(&daemon_, on_sqlite);
+	claim_on_event(conn, heard_done, heard_ticket(9));
+	ck_assert_int_eq(claim_submit_renew(conn, grant, 300, heard_done, heard_ticket(2)), CLAIM_OK);
+	heard_until(4);
+	heard_is(1, CLAIM_E_UNREACHABLE, 9);
+	heard_is(2, CLAIM_OK, 2);
+	heard_is(3, CLAIM_EVENT, 9);
+	ck_assert_str_eq(heard[3].word, "RENEWED");
+}
+END_TEST
+
 START_TEST(a_watch_is_told)
 {
 	claim_on_event(conn, heard_done, heard_ticket(9));
@@ -428,12 +452,13 @@ int main(void)
 	tcase_add_test(tests, a_cut_claim_is_asked_again_with_its_token);
 	tcase_add_test(tests, one_without_a_token_is_not);
 	tcase_add_test(tests, a_callback_may_submit);
-	tcase_add_test(tests, a_callback_may_close);
+	tcase_add_loop_test(tests, a_callback_may_close, 0, 2);
 	tcase_add_test(tests, a_callback_may_not_close_under_a_call_that_blocks);
 	tcase_add_test(tests, blocking_calls_may_be_mixed_in);
 	tcase_add_test(tests, a_list_that_is_not_read_to_its_end_does_no_harm);
 	tcase_add_test(tests, a_child_may_not_use_it);
 	tcase_add_test(tests, events_are_told_and_their_end);
+	tcase_add_test(tests, a_renewal_brings_a_hold_back);
 	tcase_add_test(tests, a_watch_is_told);
 	tcase_add_test(tests, disabled_answers_without_a_daemon);
 	suite_add_tcase(suite, tests);

@@ -66,9 +66,35 @@ placed A3' "$(printf 'A2\nA3\n' | ./once-static)"
 same 'many at once in a loop' 'B1 done
 B1 was done before
 B2 done' "$(./loop B1 B2 B1 | sort)"
-kill -KILL "$daemon"
-{ wait "$daemon"; } 2>/dev/null
+holds_key()
+{
+	[ "$("$claim" --json status "$1" | jq -r .state)" = claimed ]
+}
+
+# long KEY: a job that would take too long.
+long()
+{
+	WORK_MS=60000 ./loop "$1" >long 2>&1 &
+	job=$!
+	pids="$pids $job"
+	until_ok "$1 is worked on" holds_key "$1"
+}
+long C1
+"$claim" resolve C1 --as free --force >/dev/null
+ends 'a job that loses its claim is stopped' 1 "$job"
+same 'and that is said' 'C1 lost' "$(cat long)"
+long C2
+{ kill -KILL "$daemon" && wait "$daemon"; } 2>/dev/null
+"$bin/claimd" --store memory: >>"$dir/claimd.log" 2>&1 &
+daemon=$!
+until_ok 'another daemon starts' "$claim" ping
+ends 'one whose daemon forgot it as well' 1 "$job"
+same 'and that is said, too' 'C2 lost' "$(cat long)"
+long C3
+{ kill -KILL "$daemon" && wait "$daemon"; } 2>/dev/null
 daemon=
+ends 'one that cannot be renewed' 1 "$job"
+same 'and that as well' 'C3 lost' "$(cat long)"
 same 'without a daemon nothing is placed' '' "$(printf 'A4\n' | ./once 2>"$dir/err")"
 holds 'and that is said' "$(cat "$dir/err")" '*again  A4*'
 ./loop B3 >/dev/null 2>&1
