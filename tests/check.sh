@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.." || exit 1
 out=$PWD/build-check
 jobs=$(nproc)
 # NAME:SECONDS, in the order of starting; the ones before "/" each have the machine to themselves.
-plan='gcc:200 / distcheck:400 asan:400 deb:400 clang:200 tsan:400 storm:200 model:300 fuzz:120 lint:200'
+plan='gcc:200 / distcheck:400 asan:400 clang:200 tsan:400 storm:200 model:300 fuzz:120 lint:200'
 
 # ---- what parts are made of ----
 
@@ -137,14 +137,6 @@ part_tsan()
 part_storm()
 {
 	run_script tests/storm/run.sh --seconds 20 --build "$out/gcc"
-}
-
-# It starts another systemd, which takes root.
-part_deb()
-{
-	local as_root=()
-	[ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
-	run_script "${as_root[@]}" tests/deb.sh "$out/gcc"
 }
 
 part_model()
