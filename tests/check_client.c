@@ -250,7 +250,7 @@ END_TEST
 
 START_TEST(a_forgotten_question)
 {
-	struct call one, two;
+	struct call one, two, gone, next;
 	greet();
 	ask(&one, "PING");
 	ask(&two, "PING");
@@ -258,6 +258,15 @@ START_TEST(a_forgotten_question)
 	output(1);
 	ck_assert(client_forget(&client, &one));
 	ck_assert(client_idle(&client));
+	client_lost(&client);
+	greet();
+	/* The next one to go out, before it went. */
+	ask(&gone, "PING");
+	ask(&next, "QUIT");
+	ck_assert(!client_forget(&client, &gone));
+	call_release(&gone);
+	ck_assert_str_eq(output(1), "QUIT\n");
+	call_release(&next);
 	call_release(&one);
 	call_release(&two);
 }

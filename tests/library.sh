@@ -110,4 +110,15 @@ same 'something is exported' 0 $?
 same 'exported is what the map says' '' "$(diff exported mapped)"
 same 'declared is what is exported' '' "$(diff exported declared)"
 same 'described is what is declared' '' "$(diff declared described)"
+# The constants, and the fields that a caller sets.
+{
+	cc -E -P "$source/client/claim.h" | tr -d '\n' | grep -o 'enum [a-z_]* {[^}]*}' | grep -o 'CLAIM_[A-Z_]*'
+	sed -n '/^struct claim_[a-z_]*options {/,/^}/p' "$source/client/claim.h" | sed 's|/\*.*||' | grep -o '[a-z_]*)(\|[a-z_]*;' | tr -d ');('
+} | sort -u >named
+[ "$(grep -c . named)" -gt 40 ]
+same 'constants and fields are found' 0 $?
+while read -r name; do
+	grep -q "\b$name\b" "$source/man/libclaim.3" || echo "$name"
+done <named >missing
+same 'each is described' '' "$(cat missing)"
 finish
