@@ -1,6 +1,7 @@
 #!/bin/bash
 # library.sh - libclaim as it is installed: found by pkg-config, linked shared and static, from C and C++, its examples run, and its
 # symbols, its header and its manual agree.
+# shellcheck disable=SC2317 # functions that until_ok calls
 # shellcheck source=tests/cli_lib.sh
 . "$(dirname "$0")/cli_lib.sh"
 source=$(cd "${srcdir:-.}" && pwd)
