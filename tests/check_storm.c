@@ -22,6 +22,19 @@
 #define SENT(at, call, number) "sent at=" #at " key=k ttl=60000 verb=" call " fence=" #number "\n"
 #define SAID(at, asked, call, number, answer) \
 	"said at=" #at " asked=" #asked " key=k ttl=60000 verb=" call " fence=" #number " word=" answer "\n"
+/* A win at 1000 that is bound, of process 7; and what happens to that process. */
+#define BOUND(rest)                                                               \
+	"said at=1000 asked=500 pid=7 key=k verb=CLAIM lease=900 ttl=60000 " rest \
+	" word=WON state=claimed left=900 shown=100\n"
+#define SEVEN(at, asked) \
+	"said at=" #at " asked=" #asked " pid=7 key=k verb=COMPLETE fence=100 word=STALE state=claimed shown=200\n"
+#define GONE(at) "gone at=" #at " pid=7\n"
+#define KILLED(at) "gone at=" #at " pid=7 killed\n"
+#define TROUBLE(from, to) "trouble asked=" #from " at=" #to "\n"
+#define LOST(at) "lost at=" #at " pid=7 key=k fence=100 result=doubt\n"
+#define LIVE(at, asked, rest)           \
+	"said at=" #at " asked=" #asked \
+	" key=k verb=CLAIM lease=300 ttl=60000 word=HELD state=claimed shown=100 " rest "\n"
 #define START(at, number) "start at=" #at " key=k fence=" #number "\n"
 
 /* A win with fence 100 at the beginning, whose lease lasts until 300500 at least; and one that was completed. */
@@ -158,6 +171,58 @@ static const struct plot {
     {BROKEN_NO_STRANGE_ERROR, FIRST CLAIM(9000, 8000, 1, "word=ERR err=badopt"),
      RELEASED CLAIM(9000, 8000, 1, "word=ERR err=badopt")},
 
+    /* A hold of 5 s, whose first lease ends at 900500. */
+    {BROKEN_HELD_KEPT, BOUND("hold=5000") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000),
+     BOUND("hold=5000") WON(5100000, 5000000, 2, 200) SEVEN(5300000, 5200000)},
+    {BROKEN_HELD_KEPT, BOUND("hold=5000") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000) GONE(1800000),
+     BOUND("hold=5000") GONE(1300000) WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000)},
+    /* It was told of a doubt, though it read of it late; or a daemon was struck; or nobody knows whether it was. */
+    {BROKEN_HELD_KEPT, BOUND("hold=5000") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000),
+     BOUND("hold=5000") WON(1500000, 1400000, 2, 200) LOST(1650000) SEVEN(1700000, 1600000)},
+    {BROKEN_HELD_KEPT, TROUBLE(100, 400) BOUND("hold=5000") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000),
+     TROUBLE(100, 600) BOUND("hold=5000") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000)},
+    {BROKEN_HELD_KEPT, BOUND("hold=5000") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000),
+     BOUND("hold=5000") WON(1500000, 1400000, 2, 200) SEVEN(1550000, 1400000)},
+    /* Not held at all. */
+    {BROKEN_HELD_KEPT, BOUND("hold=5000") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000),
+     BOUND("") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000)},
+
+    /* It was to end at 2 s, and a renewal may wait a second for the store. */
+    {BROKEN_HOLD_ENDS, BOUND("hold=2000") LIVE(2700000, 2600000, "left=500"),
+     BOUND("hold=2000") LIVE(2700000, 2600000, "left=300")},
+    {BROKEN_HOLD_ENDS, BOUND("hold=2000") LIVE(2700000, 2600000, "left=500"),
+     BOUND("hold=2000") "sent at=9000 key=k ttl=60000 verb=RENEW fence=100\n" LIVE(2700000, 2600000, "left=500")},
+    /* Its connection ended at 1 s, which was noticed by 3500000. */
+    {BROKEN_HOLD_ENDS, BOUND("hold=60000") GONE(1000000) LIVE(3700000, 3600000, "left=900"),
+     BOUND("hold=60000") GONE(1000000) LIVE(3700000, 3600000, "left=700")},
+    {BROKEN_HOLD_ENDS, BOUND("hold=60000") GONE(1000000) LIVE(3700000, 3600000, "left=900"),
+     BOUND("hold=60000") GONE(1000000) TROUBLE(1500000, 1500000) LIVE(3700000, 3600000, "left=900")},
+    {BROKEN_HOLD_ENDS, BOUND("hold=60000") GONE(1000000) LIVE(3700000, 3600000, "left=900"),
+     BOUND("hold=60000") LIVE(3700000, 3600000, "left=900")},
+
+    {BROKEN_DROP_DONE, BOUND("drop=1") GONE(2000) LIVE(2600000, 2550000, "left=100"),
+     BOUND("drop=1") GONE(2000) LIVE(2600000, 2450000, "left=100")},
+    {BROKEN_DROP_DONE, BOUND("drop=2") KILLED(2000) LIVE(2600000, 2550000, "left=100"),
+     BOUND("drop=2") KILLED(2000) TROUBLE(3000, 3000) LIVE(2600000, 2550000, "left=100")},
+    {BROKEN_DROP_DONE, BOUND("drop=1") GONE(2000) LIVE(2600000, 2550000, "left=100"),
+     BOUND("") GONE(2000) LIVE(2600000, 2550000, "left=100")},
+    /* A settlement was there first; or may have been, where somebody else ended it. */
+    {BROKEN_DROP_DONE, BOUND("drop=1") SENT(1500, "COMPLETE", 100) KILLED(2000) LIVE(2600000, 2550000, "left=100"),
+     BOUND("drop=1") SENT(1500, "COMPLETE", 100) GONE(2000) LIVE(2600000, 2550000, "left=100")},
+    /* What it does, and when it does not. */
+    {BROKEN_NO_OVERLAP, BOUND("drop=1") WON(9000, 8000, 2, 200) GONE(9500),
+     BOUND("drop=1") GONE(2000) WON(9000, 8000, 2, 200)},
+    {BROKEN_NO_OVERLAP, BOUND("drop=1") SENT(1500, "COMPLETE", 100) GONE(2000) WON(9000, 8000, 2, 200),
+     BOUND("drop=1") SENT(1500, "COMPLETE", 100) KILLED(2000) WON(9000, 8000, 2, 200)},
+    {BROKEN_NO_OVERLAP, BOUND("drop=2") GONE(2000) WON(9000, 8000, 2, 200),
+     BOUND("drop=2") GONE(2000) SENT(3000, "RESOLVE as=free", 100) WON(9000, 8000, 2, 200)},
+    {BROKEN_SETTLED_AS_ASKED, BOUND("drop=1") GONE(2000) CLAIM(9000, 8000, 2, "word=UNKNOWN state=unknown shown=100"),
+     BOUND("drop=2") GONE(2000) CLAIM(9000, 8000, 2, "word=UNKNOWN state=unknown shown=100")},
+
+    {BROKEN_WAITS_LONG,
+     FIRST HELD(100000, 9000, 100) CLAIM(100000, 9000, 2, "wait=100 word=HELD state=claimed left=100 shown=100"),
+     FIRST HELD(100000, 9000, 100) CLAIM(109000, 9000, 2, "wait=100 word=HELD state=claimed left=100 shown=100")},
+
     {BROKEN_KEYS_END, FIRST "audit at=500000\n", FIRST "audit at=500000\n" WON(600000, 590000, 2, 200)},
     {BROKEN_KEYS_END, FIRST "audit at=200000\n" HELD(300000, 290000, 100),
      COMPLETED "audit at=200000\n" DONE(300000, 290000, 100, "d100")},
@@ -219,6 +284,29 @@ START_TEST(each_promise_has_a_plot)
 }
 END_TEST
 
+START_TEST(what_is_bound_is_counted)
+{
+	struct judgement found;
+
+	judge(BOUND("drop=1") GONE(2000) CLAIM(
+		  9000, 3000, 2, "wait=100 word=WON state=claimed left=300 shown=200") "renewed at=9500 pid=7 key=k "
+										       "fence=200\n" LOST(9600),
+	      &found);
+	ck_assert_int_eq(found.again[REASON_DROPPED], 1);
+	ck_assert_int_eq(found.waited, 1);
+	ck_assert_int_eq(found.renewals, 1);
+	ck_assert_int_eq(found.losses, 1);
+	ck_assert_int_eq(found.drop_doubts, 0);
+	judge(BOUND("drop=2 hold=5000") SENT(950000, "COMPLETE", 100)
+		  SAID(960000, 955000, "COMPLETE", 100, "OK state=done left=60000 shown=100"),
+	      &found);
+	ck_assert_int_eq(found.held_on, 1);
+	judge(BOUND("drop=2") GONE(2000) CLAIM(9000, 8000, 2, "word=UNKNOWN state=unknown shown=100"), &found);
+	ck_assert_int_eq(found.drop_doubts, 1);
+	ck_assert_int_eq(found.held_on, 0);
+}
+END_TEST
+
 START_TEST(what_happened_is_counted)
 {
 	struct judgement found;
@@ -257,6 +345,9 @@ static void write_event(int fd, int64_t fence)
 			      .pid = 7,
 			      .ttl_ms = 60000,
 			      .token = 11,
+			      .wait_ms = 12,
+			      .hold_ms = 13,
+			      .drop = DROP_UNKNOWN,
 			      .word = WORD_OK,
 			      .shown = fence,
 			      .state = STATE_DONE,
@@ -295,7 +386,11 @@ START_TEST(a_part_of_a_line_spoils_no_other)
 	ck_assert_int_eq(event.state, STATE_DONE);
 	ck_assert_int_eq(event.left_ms, 0);
 	ck_assert_int_eq(event.age_ms, -1);
+	ck_assert_int_eq(event.asked_us, 3);
 	ck_assert_int_eq(event.token, 11);
+	ck_assert_int_eq(event.wait_ms, 12);
+	ck_assert_int_eq(event.hold_ms, 13);
+	ck_assert_int_eq(event.drop, DROP_UNKNOWN);
 	ck_assert_str_eq(event.result, "d1");
 	journal_close(&journal);
 	close(fd);
@@ -313,6 +408,7 @@ int main(void)
 	tcase_add_loop_test(tcase, what_is_fine_is_not_found, 0, PLOTS);
 	tcase_add_test(tcase, each_promise_has_a_plot);
 	tcase_add_test(tcase, what_happened_is_counted);
+	tcase_add_test(tcase, what_is_bound_is_counted);
 	tcase_add_test(tcase, a_part_of_a_line_spoils_no_other);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);

@@ -317,13 +317,15 @@ endif
 check_PROGRAMS += tests/storm/storm
 tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/worker.c tests/storm/worker.h tests/storm/resolver.c \
 	tests/storm/client.c tests/storm/client.h tests/storm/journal.c tests/storm/journal.h \
-	tests/storm/judge.c tests/storm/judge.h tests/storm/grants.c tests/storm/grants.h tests/spawn.c tests/spawn.h
+	tests/storm/judge.c tests/storm/judge.h tests/storm/grants.c tests/storm/grants.h tests/storm/weather.c \
+	tests/storm/weather.h tests/storm/bound.c tests/storm/bound.h tests/spawn.c tests/spawn.h
 tests_storm_storm_LDADD = libproto.la
 EXTRA_DIST += tests/storm/run.sh
 if HAVE_CHECK
 check_PROGRAMS += tests/check_storm
 tests_check_storm_SOURCES = tests/check_storm.c tests/storm/judge.c tests/storm/judge.h tests/storm/grants.c \
-	tests/storm/grants.h tests/storm/journal.c tests/storm/journal.h
+	tests/storm/grants.h tests/storm/journal.c tests/storm/journal.h tests/storm/weather.c tests/storm/weather.h \
+	tests/storm/bound.c tests/storm/bound.h
 tests_check_storm_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_storm_LDADD = libproto.la $(CHECK_LIBS)
 TESTS += tests/check_storm

@@ -18,15 +18,9 @@ void client_init(struct client *client, const struct spawn *daemon, unsigned dae
 	client->sink = sink;
 	client->dice = seed;
 	client->kills = NULL;
+	client->calm = NULL;
 	client->fd = -1;
-	client->begin = client->end = 0;
-}
-
-void client_close(struct client *client)
-{
-	if (client->fd >= 0)
-		close(client->fd);
-	client->fd = -1;
+	client->bound = false;
 	client->begin = client->end = 0;
 }
 
@@ -60,6 +54,24 @@ static void note(struct client *client, struct event *event, enum happening what
 	}
 }
 
+void client_part(struct client *client)
+{
+	struct event event = {.at_us = journal_now_us(), .left_ms = -1, .age_ms = -1};
+
+	note(client, &event, HAPPENED_GONE);
+}
+
+void client_close(struct client *client)
+{
+	if (client->fd >= 0 && client->bound)
+		client_part(client);
+	if (client->fd >= 0)
+		close(client->fd);
+	client->fd = -1;
+	client->bound = false;
+	client->begin = client->end = 0;
+}
+
 void client_effect(struct client *client, enum happening what, const char *key, int64_t fence)
 {
 	struct event event = {.at_us = journal_now_us(), .fence = fence, .left_ms = -1, .age_ms = -1};
@@ -85,6 +97,14 @@ static void write_options(struct writer *w, const struct event *ask, char token[
 		request_duration(w, OPT_TTL, ask->ttl_ms);
 	if (ask->lapse == LAPSE_UNKNOWN)
 		request_choice(w, CHOICE_LAPSE_UNKNOWN);
+	if (ask->wait_ms != 0)
+		request_duration(w, OPT_WAIT, ask->wait_ms);
+	if (ask->hold_ms != 0) {
+		request_duration(w, OPT_HOLD, ask->hold_ms);
+		request_flag(w, OPT_NOTIFY);
+	}
+	if (ask->drop != DROP_KEEP)
+		request_choice(w, ask->drop == DROP_RELEASE ? CHOICE_DROP_RELEASE : CHOICE_DROP_UNKNOWN);
 	if (ask->verb == VERB_RESOLVE)
 		request_choice(w, ask->as == STATE_DONE     ? CHOICE_AS_DONE
 				  : ask->as == STATE_FAILED ? CHOICE_AS_FAILED
@@ -97,6 +117,7 @@ static bool send_request(struct client *client, const struct event *ask)
 	char data[512], token[17];
 	struct writer w;
 
+	client->bound |= ask->hold_ms != 0 || ask->drop != DROP_KEEP;
 	writer_init(&w, data, sizeof data);
 	request_begin(&w, ask->verb, slice_from(ask->key));
 	write_options(&w, ask, token);
@@ -120,7 +141,7 @@ static void note_sent(struct client *client, const struct event *ask)
 {
 	struct event sent = *ask;
 
-	if (ask->verb == VERB_CLAIM || ask->verb == VERB_RENEW || ask->verb == VERB_CHECK)
+	if (ask->verb == VERB_CLAIM || ask->verb == VERB_CHECK)
 		return;
 	sent.at_us = journal_now_us();
 	sent.asked_us = 0;
@@ -129,13 +150,12 @@ static void note_sent(struct client *client, const struct event *ask)
 
 /* ---- and back ---- */
 
-/* One whole reply, in place in the buffer. False: the connection is over, or it takes too long. */
-static bool read_reply(struct client *client, struct reply *reply, int wait_ms)
+/* One whole frame, in place in the buffer. False: the connection is over, or it takes too long. */
+static bool read_frame(struct client *client, struct reply *reply, long long deadline_ms)
 {
 	struct frame frame = {0};
 	enum frame_state state;
 	struct errbuf err;
-	long long deadline_ms = wait_now_ms() + wait_ms;
 
 	memmove(client->in, client->in + client->begin, client->end - client->begin);
 	client->end -= client->begin;
@@ -158,6 +178,32 @@ static bool read_reply(struct client *client, struct reply *reply, int wait_ms)
 	return reply_parse(reply, client->in, frame.line_len,
 			   frame.has_body ? (struct slice){client->in + frame.body_at, frame.body_len} : SLICE_ABSENT,
 			   &err);
+}
+
+static void read_event(struct client *client, const struct reply *told)
+{
+	bool lost = slice_equal(told->word, SLICE_OF("LOST"));
+	struct slice key = reply_field(told, "key"), cause = reply_field(told, "cause");
+	struct event event = {.at_us = journal_now_us(), .left_ms = reply_integer(told, "left_ms", -1), .age_ms = -1};
+
+	snprintf(event.key, sizeof event.key, "%.*s", (int)key.len, key.data);
+	event.fence = reply_integer(told, "fence", 0);
+	if (lost)
+		snprintf(event.result, sizeof event.result, "%.*s", (int)cause.len, cause.data);
+	note(client, &event, lost ? HAPPENED_LOST : HAPPENED_RENEWED);
+}
+
+/* One whole reply; what is told in front of it is written down. False: as above. */
+static bool read_reply(struct client *client, struct reply *reply, int64_t wait_ms)
+{
+	long long deadline_ms = wait_now_ms() + wait_ms;
+
+	while (read_frame(client, reply, deadline_ms)) {
+		if (!reply->event)
+			return true;
+		read_event(client, reply);
+	}
+	return false;
 }
 
 static enum state shown_state(const struct reply *reply)
@@ -197,15 +243,20 @@ static void read_answer(struct event *said, const struct reply *reply)
 static void kill_daemon(struct client *client, const struct event *said)
 {
 	bool recorded = said->word == WORD_WON || said->word == WORD_OK;
+	struct event trouble = {.left_ms = -1, .age_ms = -1};
 	struct ucred peer;
 	socklen_t len = sizeof peer;
 
-	if (client->kills == NULL || !recorded || client_dice(client, 60) != 0)
+	if (client->kills == NULL || atomic_load(client->calm) || !recorded || client_dice(client, 60) != 0)
 		return;
 	if (getsockopt(client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
 		return;
+	trouble.at_us = trouble.asked_us = journal_now_us();
+	note(client, &trouble, HAPPENED_TROUBLE);
 	atomic_fetch_add(client->kills, 1);
 	kill(peer.pid, SIGKILL);
+	trouble.at_us = journal_now_us();
+	note(client, &trouble, HAPPENED_TROUBLE);
 }
 
 bool client_ask(struct client *client, const struct event *ask, struct event *said)
@@ -217,7 +268,7 @@ bool client_ask(struct client *client, const struct event *ask, struct event *sa
 	*said = *ask;
 	note_sent(client, ask);
 	said->asked_us = journal_now_us();
-	if (!send_request(client, ask) || !read_reply(client, &reply, REPLY_WAIT_MS)) {
+	if (!send_request(client, ask) || !read_reply(client, &reply, REPLY_WAIT_MS + ask->wait_ms)) {
 		client_close(client);
 		return false;
 	}

@@ -21,8 +21,10 @@ struct client {
 	unsigned daemons;
 	int sink; /* where everything is written down */
 	uint64_t dice;
-	atomic_llong *kills; /* of daemons, at the moment when something was acknowledged; NULL: it kills none */
-	int fd;              /* -1: no connection */
+	atomic_llong *kills;    /* of daemons, at the moment when something was acknowledged; NULL: it kills none */
+	const atomic_int *calm; /* but none while this is set */
+	int fd;                 /* -1: no connection */
+	bool bound;             /* there may be claims that end with the connection */
 	size_t begin, end;
 	char in[1 << 16];
 };
@@ -47,6 +49,8 @@ struct listed {
 };
 int client_list(struct client *client, const char *state, struct listed *out, int max);
 
+/* The process is about to end itself. */
+void client_part(struct client *client);
 /* Writes start or end of an effect. */
 void client_effect(struct client *client, enum happening what, const char *key, int64_t fence);
 

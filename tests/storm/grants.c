@@ -16,6 +16,8 @@ enum wish wish_of(const struct event *e)
 		return WISH_RELEASE;
 	if (e->verb == VERB_DOUBT)
 		return WISH_DOUBT;
+	if (e->verb == VERB_RENEW)
+		return WISH_RENEW;
 	if (e->verb != VERB_RESOLVE)
 		return WISH__COUNT;
 	return e->as == STATE_DONE ? WISH_AS_DONE : e->as == STATE_FAILED ? WISH_AS_FAILED : WISH_AS_FREE;
@@ -39,7 +41,7 @@ static struct grant *grant_of(struct grants *grants, int64_t fence)
 		grants->size = size;
 	}
 	grant = &grants->grant[grants->count++];
-	*grant = (struct grant){.fence = fence, .heard_us = INT64_MAX, .seen_us = INT64_MAX};
+	*grant = (struct grant){.fence = fence, .heard_us = INT64_MAX, .seen_us = INT64_MAX, .gone_us = INT64_MAX};
 	for (int wish = 0; wish < WISH__COUNT; wish++)
 		grant->wished_us[wish] = INT64_MAX;
 	return grant;
@@ -63,6 +65,11 @@ static void grant_won(struct grant *grant, const struct event *e)
 	if (!grant->won) {
 		grant->token = e->token;
 		grant->lapse = e->lapse;
+		grant->pid = e->pid;
+		grant->asked_us = e->asked_us;
+		grant->lease_ms = e->lease_ms;
+		grant->hold_ms = e->own ? 0 : e->hold_ms; /* it began at a time that is not known */
+		grant->drop = e->drop;
 	}
 	/* Once more is for the same token only, and one call in all is told that the win is its. */
 	if (!e->own || e->token == 0 || grant->token != e->token)
@@ -108,13 +115,17 @@ static bool read_event(struct grants *grants, const struct event *e, int64_t *si
 
 	if (e->what == HAPPENED_SAID)
 		return read_said(grants, e);
-	if (e->what != HAPPENED_SENT && e->what != HAPPENED_START)
+	if (e->what != HAPPENED_SENT && e->what != HAPPENED_START && e->what != HAPPENED_LOST)
 		return true;
 	grant = grant_of(grants, e->fence);
 	if (grant == NULL)
 		return false;
 	if (e->what == HAPPENED_SENT) {
 		grant_sent(grant, e);
+		return true;
+	}
+	if (e->what == HAPPENED_LOST) {
+		grant->given_up |= strcmp(e->result, "doubt") == 0;
 		return true;
 	}
 	grant->starts++;
@@ -132,7 +143,19 @@ static int by_fence(const void *a, const void *b)
 	return (x->fence > y->fence) - (x->fence < y->fence);
 }
 
-bool grants_read(struct grants *grants, const struct event *events, size_t count)
+static void read_end(struct grant *grant, const struct weather *weather)
+{
+	const struct event *gone = NULL;
+
+	if (grant->won && (grant->hold_ms != 0 || grant->drop != DROP_KEEP))
+		gone = weather_gone(weather, grant->pid, grant->heard_us);
+	if (gone == NULL)
+		return;
+	grant->gone_us = gone->at_us;
+	grant->killed = gone->killed;
+}
+
+bool grants_read(struct grants *grants, const struct weather *weather, const struct event *events, size_t count)
 {
 	int64_t sink_fence = 0;
 
@@ -140,6 +163,8 @@ bool grants_read(struct grants *grants, const struct event *events, size_t count
 	for (size_t i = 0; i < count; i++)
 		if (!read_event(grants, &events[i], &sink_fence))
 			return false;
+	for (size_t i = 0; i < grants->count; i++)
+		read_end(&grants->grant[i], weather);
 	if (grants->count > 0)
 		qsort(grants->grant, grants->count, sizeof *grants->grant, by_fence);
 	return true;
@@ -167,9 +192,21 @@ static int64_t settling_us(const struct grant *grant)
 		       earlier(wished[WISH_AS_DONE], wished[WISH_AS_FAILED]));
 }
 
+/* A settlement that was sent before is done first, whatever comes of it. One that was about to be sent by somebody who was killed may
+ * not have left. */
+bool grant_dropped(const struct grant *grant, enum drop drop, int64_t by_us)
+{
+	const int64_t *wished = grant->wished_us;
+	int64_t settled_us = earlier(earlier(wished[WISH_COMPLETE], wished[WISH_FAIL]),
+				     earlier(wished[WISH_RELEASE], wished[WISH_DOUBT]));
+
+	return grant->drop == drop && grant->gone_us <= by_us && (grant->killed || grant->gone_us < settled_us);
+}
+
 enum reason grant_ended(const struct grant *grant, int64_t by_us)
 {
-	bool open = grant->wished_us[WISH_DOUBT] <= by_us || grant->lease_end_us <= by_us;
+	bool open = grant->wished_us[WISH_DOUBT] <= by_us || grant->lease_end_us <= by_us ||
+		    grant_dropped(grant, DROP_UNKNOWN, by_us);
 	int64_t settling = settling_us(grant);
 
 	if (settling != INT64_MAX && settling + grant->ttl_ms * 1000 - ROUNDING_US <= by_us)
@@ -178,6 +215,8 @@ enum reason grant_ended(const struct grant *grant, int64_t by_us)
 		return REASON_NONE;
 	if (grant->wished_us[WISH_RELEASE] <= by_us)
 		return REASON_RELEASED;
+	if (grant_dropped(grant, DROP_RELEASE, by_us))
+		return REASON_DROPPED;
 	if (grant->wished_us[WISH_AS_FREE] <= by_us && open)
 		return REASON_RESOLVED;
 	if (!grant->doubted && grant->lapse == LAPSE_RECLAIM && grant->lease_end_us <= by_us)

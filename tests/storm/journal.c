@@ -8,7 +8,8 @@
 
 static const struct slice what_names[HAPPENED__COUNT] = {
     [HAPPENED_SENT] = {"sent", 4}, [HAPPENED_SAID] = {"said", 4},   [HAPPENED_START] = {"start", 5},
-    [HAPPENED_END] = {"end", 3},   [HAPPENED_AUDIT] = {"audit", 5},
+    [HAPPENED_END] = {"end", 3},   [HAPPENED_AUDIT] = {"audit", 5}, [HAPPENED_RENEWED] = {"renewed", 7},
+    [HAPPENED_LOST] = {"lost", 4}, [HAPPENED_GONE] = {"gone", 4},   [HAPPENED_TROUBLE] = {"trouble", 7},
 };
 static const char *const state_names[] = {
     [STATE_ABSENT] = "absent", [STATE_CLAIMED] = "claimed", [STATE_DONE] = "done",
@@ -57,13 +58,15 @@ static void write_ask(struct writer *w, const struct event *e)
 	number(w, "lease", e->lease_ms);
 	number(w, "ttl", e->ttl_ms);
 	flag(w, "unknown", e->lapse == LAPSE_UNKNOWN);
+	number(w, "wait", e->wait_ms);
+	number(w, "hold", e->hold_ms);
+	number(w, "drop", e->drop);
 	state(w, "as", e->as);
 	reply_bytes(w, "result", slice_from(e->result));
 }
 
 static void write_answer(struct writer *w, const struct event *e)
 {
-	reply_number(w, "asked", e->asked_us);
 	reply_bytes(w, "word", word_name(e->word));
 	if (e->word == WORD_ERR)
 		reply_bytes(w, "err", e->err < ERR__COUNT ? err_name(e->err) : SLICE_OF("new"));
@@ -95,8 +98,12 @@ bool journal_write(int fd, const struct event *e)
 	reply_number(&w, "pid", e->pid);
 	reply_bytes(&w, "key", slice_from(e->key));
 	number(&w, "fence", e->fence);
+	number(&w, "asked", e->asked_us);
+	flag(&w, "killed", e->killed);
 	if (e->what == HAPPENED_SENT || e->what == HAPPENED_SAID)
 		write_ask(&w, e);
+	if (e->what == HAPPENED_LOST)
+		reply_bytes(&w, "result", slice_from(e->result));
 	if (e->what == HAPPENED_SAID)
 		write_answer(&w, e);
 	writer_text(&w, " whole\n");
@@ -145,6 +152,10 @@ bool journal_parse(char *data, size_t len, struct event *e)
 	e->lease_ms = reply_integer(&line, "lease", 0);
 	e->ttl_ms = reply_integer(&line, "ttl", 0);
 	e->lapse = set(&line, "unknown") ? LAPSE_UNKNOWN : LAPSE_RECLAIM;
+	e->wait_ms = reply_integer(&line, "wait", 0);
+	e->hold_ms = reply_integer(&line, "hold", 0);
+	e->drop = (enum drop)reply_integer(&line, "drop", DROP_KEEP);
+	e->killed = set(&line, "killed");
 	e->as = journal_state(reply_field(&line, "as"));
 	e->word = word_find(reply_field(&line, "word"));
 	e->err = e->word == WORD_ERR ? err_find(reply_field(&line, "err")) : ERR_NONE;

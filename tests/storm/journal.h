@@ -17,23 +17,27 @@
 
 #include <sys/types.h>
 
-#include "../../server/record.h"
+#include "../../server/op.h"
 
 #define KEY_SIZE 24
 #define RESULT_SIZE 24
 
 enum happening {
-	HAPPENED_SENT,  /* a settlement is about to go out: from now on it may take effect */
-	HAPPENED_SAID,  /* a call was answered */
-	HAPPENED_START, /* the sink: an effect begins, with the fence of its claim */
-	HAPPENED_END,   /* the sink: it is complete */
-	HAPPENED_AUDIT, /* the storm is over, and every key is asked for once more */
+	HAPPENED_SENT,    /* a settlement is about to go out: from now on it may take effect */
+	HAPPENED_SAID,    /* a call was answered */
+	HAPPENED_START,   /* the sink: an effect begins, with the fence of its claim */
+	HAPPENED_END,     /* the sink: it is complete */
+	HAPPENED_RENEWED, /* a worker was told that its claim was renewed, */
+	HAPPENED_LOST,    /* or is lost; the cause is in `result` */
+	HAPPENED_GONE,    /* the connection of this worker is about to end, or its process is about to be killed */
+	HAPPENED_TROUBLE, /* from asked_us to at_us daemons were killed or stopped, or the machine stood still */
+	HAPPENED_AUDIT,   /* the storm is over, and every key is asked for once more */
 	HAPPENED__COUNT
 };
 
 struct event {
 	enum happening what;
-	int64_t at_us;    /* sent, start, end: just before; said: when the answer was there */
+	int64_t at_us;    /* sent, start, end, gone: just before; said: when the answer was there */
 	int64_t asked_us; /* said: just before the request went out */
 	int64_t pid;
 	char key[KEY_SIZE];
@@ -44,6 +48,8 @@ struct event {
 	int64_t lease_ms;
 	int64_t ttl_ms; /* of this key, also where the request did not say it */
 	enum lapse lapse;
+	int64_t wait_ms, hold_ms;
+	enum drop drop;
 	enum state as; /* RESOLVE */
 	/* said: the answer */
 	enum word word;
@@ -56,6 +62,7 @@ struct event {
 	int64_t left_ms;          /* of the lease, or of the settlement; -1: not said */
 	int64_t age_ms;           /* -1: not said */
 	char result[RESULT_SIZE]; /* sent: to be recorded; said: as recorded; "": none */
+	bool killed;              /* gone: from outside, so that what it was about to say may not have been said */
 	size_t place;             /* in the order of the sink; for the judge, not in the line */
 };
 

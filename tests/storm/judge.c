@@ -13,7 +13,9 @@
 #include <string.h>
 
 #include "../../proto/mem.h"
-#include "grants.h"
+#include "bound.h"
+
+#define WAITED_US 5000 /* longer than an answer takes that waits for nobody */
 
 /* What had been answered at some time. */
 struct known {
@@ -32,6 +34,7 @@ struct scene {
 	const struct event *event; /* in the order of the sink */
 	size_t count;
 	struct grants grants;
+	struct weather weather;                 /* of the whole history */
 	const struct event **asked, **answered; /* the same in the order of asking (with effects), and of answers */
 	size_t asked_count, answered_count;
 	int64_t audit_us; /* INT64_MAX: there was none */
@@ -200,11 +203,28 @@ static void judge_record(struct scene *scene, const struct known *known, const s
 	else if (e->state == STATE_FAILED)
 		asked = wished(grant, WISH_FAIL, e) || wished(grant, WISH_AS_FAILED, e);
 	else if (e->state == STATE_UNKNOWN && grant->won)
-		asked = wished(grant, WISH_DOUBT, e) || (grant->lapse == LAPSE_UNKNOWN && !live);
+		asked = wished(grant, WISH_DOUBT, e) || (grant->lapse == LAPSE_UNKNOWN && !live) ||
+			grant_dropped(grant, DROP_UNKNOWN, e->at_us);
 	if (!asked)
 		broken(scene, BROKEN_SETTLED_AS_ASKED, e, "nobody had asked for this");
 	else if (e->verb == VERB_CLAIM && is_settled(e->state) && !result_fits(grant, e))
 		broken(scene, BROKEN_SETTLED_AS_ASKED, e, "nobody had sent this result");
+}
+
+static void judge_bound(struct scene *scene, const struct event *e)
+{
+	const struct grant *grant = e->shown != 0 ? grants_find(&scene->grants, e->shown) : NULL;
+	const char *why = bound_cut_short(e);
+
+	if (why != NULL)
+		broken(scene, BROKEN_WAITS_LONG, e, why);
+	if (grant == NULL)
+		return;
+	if ((why = bound_held_on(grant, &scene->weather, e)) != NULL)
+		broken(scene, BROKEN_HOLD_ENDS, e, why);
+	if ((why = bound_not_dropped(grant, &scene->weather, e)) != NULL)
+		broken(scene, BROKEN_DROP_DONE, e, why);
+	scene->out->held_on += bound_was_held(grant, e);
 }
 
 static void judge_claim(struct scene *scene, const struct known *known, const struct event *e)
@@ -296,6 +316,7 @@ static bool error_is_fine(const struct scene *scene, const struct event *e)
 static void count_answer(struct judgement *out, const struct event *e)
 {
 	out->answers++;
+	out->waited += e->word == WORD_WON && e->wait_ms != 0 && e->at_us - e->asked_us > WAITED_US;
 	out->reaffirmed += e->word == WORD_WON && e->own;
 	out->suppressed += e->verb == VERB_CLAIM && is_settled(e->state);
 	out->held += e->verb == VERB_CLAIM && e->word == WORD_HELD;
@@ -319,6 +340,7 @@ static void judge_answer(struct scene *scene, const struct known *known, const s
 		broken(scene, BROKEN_NOTHING_LOST, e, "there was a record");
 	if (e->shown != 0)
 		judge_record(scene, known, e);
+	judge_bound(scene, e);
 	if (e->verb == VERB_CLAIM)
 		judge_claim(scene, known, e);
 	else
@@ -376,9 +398,16 @@ static void judge_grants(struct scene *scene)
 	for (size_t i = scene->grants.count; i > 0; i--) {
 		const struct grant *grant = &scene->grants.grant[i - 1];
 		enum reason reason = grant_ended(grant, later_us);
+		const char *why = NULL;
 
 		if (grant->won && later_us != INT64_MAX && reason == REASON_NONE)
 			broken_grant(scene, broken_promise(grant, later_us), grant, "a higher fence was there before");
+		if (grant->won && reason == REASON_LAPSED)
+			why = bound_let_go(grant, &scene->weather, later_us, scene->answered, scene->answered_count);
+		if (why != NULL)
+			broken_grant(scene, BROKEN_HELD_KEPT, grant, why);
+		scene->out->drop_doubts += grant->doubted && grant->wished_us[WISH_DOUBT] == INT64_MAX &&
+					   grant_dropped(grant, DROP_UNKNOWN, INT64_MAX);
 		if (grant->won && later_won)
 			scene->out->again[reason]++;
 		if (grant->others > 1)
@@ -470,10 +499,12 @@ static bool judge_key(struct scene *scene)
 			scene->answered[scene->answered_count++] = e;
 		if (e->what == HAPPENED_SAID || e->what == HAPPENED_START)
 			scene->asked[scene->asked_count++] = e;
+		scene->out->renewals += e->what == HAPPENED_RENEWED;
+		scene->out->losses += e->what == HAPPENED_LOST;
 	}
 	qsort(scene->asked, scene->asked_count, sizeof *scene->asked, by_asked);
 	qsort(scene->answered, scene->answered_count, sizeof *scene->answered, by_answer);
-	if (!grants_read(&scene->grants, scene->event, scene->count))
+	if (!grants_read(&scene->grants, &scene->weather, scene->event, scene->count))
 		return false;
 	judge_answers(scene);
 	judge_grants(scene);
@@ -505,7 +536,9 @@ bool judge_history(struct event *events, size_t count, struct judgement *out)
 			next++;
 		scene.event = &events[i];
 		scene.count = next - i;
-		if (events[i].key[0] != '\0' && !judge_key(&scene)) /* the audit has no key */
+		if (events[i].key[0] == '\0') /* what is about no key comes first */
+			scene.weather = (struct weather){scene.event, scene.count};
+		else if (!judge_key(&scene))
 			goto done;
 	}
 	fine = true;

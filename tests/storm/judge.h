@@ -29,6 +29,10 @@
 	INVARIANT(EFFECTS_GRANTED, "effects_granted", "each effect has a win of its own")                             \
 	INVARIANT(DOUBLES_EXPLAINED, "doubles_explained", "each doubled effect has a reason")                         \
 	INVARIANT(NO_STRANGE_ERROR, "no_strange_error", "no error but those of a daemon that stops, starts or waits") \
+	INVARIANT(HELD_KEPT, "held_kept", "while the daemon holds a key for somebody nobody else is given it")        \
+	INVARIANT(HOLD_ENDS, "hold_ends", "a hold ends where it was to end, and with its connection")                 \
+	INVARIANT(DROP_DONE, "drop_done", "a claim is dropped soon after its connection has ended")                   \
+	INVARIANT(WAITS_LONG, "waits_long", "who waits is told HELD only when the wait is over")                      \
 	INVARIANT(KEYS_END, "keys_end", "afterwards every key can be had or is settled")
 
 enum invariant {
@@ -39,7 +43,15 @@ enum invariant {
 };
 
 /* Why a key could be won again. */
-enum reason { REASON_NONE, REASON_LAPSED, REASON_RELEASED, REASON_RESOLVED, REASON_EXPIRED, REASON__COUNT };
+enum reason {
+	REASON_NONE,
+	REASON_LAPSED,
+	REASON_RELEASED,
+	REASON_RESOLVED,
+	REASON_EXPIRED,
+	REASON_DROPPED,
+	REASON__COUNT
+};
 
 #define EXAMPLE_SIZE 320
 
@@ -47,6 +59,10 @@ struct judgement {
 	int64_t broken[INVARIANT__COUNT];
 	char example[INVARIANT__COUNT][EXAMPLE_SIZE]; /* the first of each */
 	int64_t answers, errors, keys, wins, reaffirmed, suppressed, held, stale, settled;
+	int64_t waited;                 /* wins of calls that waited */
+	int64_t renewals, losses;       /* that were told */
+	int64_t held_on;                /* claims that were held beyond their first lease and settled then */
+	int64_t drop_doubts;            /* claims that are in doubt since their connection ended */
 	int64_t effects;                /* that the sink took */
 	int64_t fenced_out;             /* that it refused, since it had seen a higher fence */
 	int64_t again[REASON__COUNT];   /* wins after another win, by reason */

@@ -28,6 +28,8 @@
 #include "worker.h"
 
 #define END_WAIT_MS 20000
+#define SPELL_US 4000000 /* so long daemons are struck, and so long they are not */
+#define STALL_US 100000
 
 struct options {
 	int64_t seconds, seed, daemons, workers;
@@ -40,6 +42,7 @@ struct driver {
 	struct storm *storm;
 	struct spawn daemon[DAEMONS_MAX];
 	int64_t go_on_us[DAEMONS_MAX]; /* it is stopped until then; 0: it is not */
+	int64_t looked_us;             /* when we last looked after everything */
 	pid_t seat[SEATS_MAX];         /* workers, and the resolver behind them; 0: nobody */
 	int64_t births;
 	struct client client; /* dice, and the audit */
@@ -57,6 +60,32 @@ static void give_up(const char *what)
 static bool forgets(const struct driver *d)
 {
 	return strcmp(d->store, "memory:") == 0;
+}
+
+/* ---- what the judge must know ---- */
+
+static void note(const struct driver *d, const struct event *event)
+{
+	if (!journal_write(d->client.sink, event))
+		give_up(d->sink);
+}
+
+static void note_trouble(const struct driver *d, int64_t from_us, int64_t to_us)
+{
+	struct event trouble = {
+	    .what = HAPPENED_TROUBLE, .asked_us = from_us, .at_us = to_us, .left_ms = -1, .age_ms = -1};
+
+	note(d, &trouble);
+}
+
+/* Where we were not let on, daemons were not either. */
+static int64_t look_at_clock(struct driver *d)
+{
+	int64_t now_us = journal_now_us();
+
+	if (d->looked_us != 0 && now_us - d->looked_us > STALL_US)
+		note_trouble(d, d->looked_us, now_us);
+	return d->looked_us = now_us;
 }
 
 /* ---- processes ---- */
@@ -85,10 +114,24 @@ static void seat_run(struct driver *d, int seat)
 	}
 	if (!forgets(d))
 		d->client.kills = &d->storm->kills;
+	d->client.calm = &d->storm->calm;
 	worker_run(d->storm, &d->client, seat);
 }
 
 /* The resolver has the seat behind the workers'. */
+static void seat_kill(struct driver *d, int seat)
+{
+	struct event gone = {.what = HAPPENED_GONE,
+			     .pid = d->seat[seat],
+			     .at_us = journal_now_us(),
+			     .left_ms = -1,
+			     .age_ms = -1,
+			     .killed = true};
+
+	note(d, &gone);
+	kill(d->seat[seat], SIGKILL);
+}
+
 static void seat_fill(struct driver *d, int seat)
 {
 	pid_t parent = getpid();
@@ -132,6 +175,7 @@ static void daemon_look(struct driver *d, int64_t i)
 {
 	if (d->go_on_us[i] != 0 && d->go_on_us[i] <= journal_now_us()) {
 		kill(d->daemon[i].pid, SIGCONT);
+		note_trouble(d, d->go_on_us[i], journal_now_us());
 		d->go_on_us[i] = 0;
 	}
 	if (spawn_alive(&d->daemon[i]))
@@ -148,16 +192,19 @@ static void daemon_look(struct driver *d, int64_t i)
 
 static void daemon_strike(struct driver *d)
 {
-	int64_t i = client_dice(&d->client, d->options.daemons);
+	int64_t i = client_dice(&d->client, d->options.daemons), now_us = journal_now_us();
 
 	if (client_chance(&d->client, 65) && !forgets(d)) {
+		note_trouble(d, now_us, now_us);
 		spawn_stop(&d->daemon[i], SIGKILL);
+		note_trouble(d, now_us, journal_now_us());
 		d->daemon_kills++;
 		daemon_start(d, i);
 	} else if (d->go_on_us[i] == 0) {
+		d->go_on_us[i] = now_us + 1000 * (20 + client_dice(&d->client, 800));
+		note_trouble(d, now_us, d->go_on_us[i]);
 		kill(d->daemon[i].pid, SIGSTOP);
 		d->daemon_stops++;
-		d->go_on_us[i] = journal_now_us() + 1000 * (20 + client_dice(&d->client, 800));
 	}
 }
 
@@ -167,16 +214,19 @@ static void worker_strike(struct driver *d)
 
 	if (d->seat[seat] <= 0)
 		return;
-	kill(d->seat[seat], SIGKILL);
+	seat_kill(d, (int)seat);
 	d->worker_kills++;
 }
 
 static void rage(struct driver *d)
 {
-	int64_t until_us = journal_now_us() + d->options.seconds * 1000000;
+	int64_t start_us = journal_now_us(), until_us = start_us + d->options.seconds * 1000000;
 	int64_t worker_us = 0, daemon_us = 0, now_us;
 
-	while ((now_us = journal_now_us()) < until_us) {
+	while ((now_us = look_at_clock(d)) < until_us) {
+		bool calm = (now_us - start_us) / SPELL_US % 2 != 0;
+
+		atomic_store(&d->storm->calm, calm);
 		for (int seat = 0; seat <= d->options.workers; seat++)
 			if (!seat_look(d, seat))
 				seat_fill(d, seat);
@@ -186,7 +236,7 @@ static void rage(struct driver *d)
 			worker_strike(d);
 			worker_us = now_us + 1000 * (20 + client_dice(&d->client, 160));
 		}
-		if (daemon_us <= now_us) {
+		if (daemon_us <= now_us && !calm) {
 			daemon_strike(d);
 			daemon_us = now_us + 1000 * (60 + client_dice(&d->client, 500));
 		}
@@ -201,6 +251,7 @@ static void workers_end(struct driver *d)
 
 	while (busy && wait_moment(deadline_ms)) {
 		busy = false;
+		look_at_clock(d);
 		for (int seat = 0; seat < d->options.workers; seat++)
 			busy |= seat_look(d, seat);
 		for (int64_t i = 0; i < d->options.daemons; i++)
@@ -208,7 +259,7 @@ static void workers_end(struct driver *d)
 	}
 	for (int seat = 0; seat < d->options.workers; seat++)
 		if (d->seat[seat] > 0)
-			kill(d->seat[seat], SIGKILL);
+			seat_kill(d, seat);
 }
 
 /* A worker may have killed one with its last breath. */
@@ -238,9 +289,7 @@ static void calm(struct driver *d)
 	if (!seat_look(d, resolver))
 		seat_fill(d, resolver);
 	audit.at_us = journal_now_us();
-	d->client.sink = journal_append(d->sink);
-	if (d->client.sink < 0 || !journal_write(d->client.sink, &audit))
-		give_up(d->sink);
+	note(d, &audit);
 	if (!audit_run(d->storm, &d->client))
 		fprintf(stderr, "storm: the audit could not be ended\n");
 	atomic_store(&d->storm->phase, PHASE_OVER);
@@ -296,6 +345,10 @@ static void print_numbers(const struct judgement *j, int64_t torn)
 	       N(doubled[REASON_RESOLVED]), N(doubled[REASON_NONE]));
 	printf("%lld redeliveries suppressed, %lld held, %lld refused as stale\n", N(j->suppressed), N(j->held),
 	       N(j->stale));
+	printf(
+	    "%lld won after a wait; %lld renewals told, %lld losses, %lld held beyond their lease; after another win: "
+	    "%lld dropped, and %lld left in doubt by a drop\n",
+	    N(j->waited), N(j->renewals), N(j->losses), N(j->held_on), N(again[REASON_DROPPED]), N(j->drop_doubts));
 }
 
 struct score {
@@ -330,7 +383,8 @@ static bool was_storm(const struct driver *d, const struct judgement *j)
 	return of_daemons && d->worker_kills > 0 && d->worker_deaths > d->worker_kills && j->wins > 0 &&
 	       j->reaffirmed > 0 && j->suppressed > 0 && j->held > 0 && j->stale > 0 && j->fenced_out > 0 &&
 	       j->again[REASON_LAPSED] > 0 && j->again[REASON_RELEASED] > 0 && j->again[REASON_RESOLVED] > 0 &&
-	       j->again[REASON_EXPIRED] > 0;
+	       j->again[REASON_EXPIRED] > 0 && j->again[REASON_DROPPED] > 0 && j->drop_doubts > 0 && j->waited > 0 &&
+	       j->renewals > 0 && j->held_on > 0;
 }
 
 /* True: nothing is broken. */
@@ -377,7 +431,6 @@ static void set_up(struct driver *d)
 	sink = journal_append(d->sink);
 	if (sink < 0)
 		give_up(d->sink);
-	close(sink);
 	d->storm = mmap(NULL, sizeof *d->storm, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (d->storm == MAP_FAILED)
 		give_up("mmap");
@@ -386,7 +439,7 @@ static void set_up(struct driver *d)
 		snprintf(d->daemon[i].log, sizeof d->daemon[i].log, "%s/log%lld", d->dir, N(i));
 		daemon_start(d, i);
 	}
-	client_init(&d->client, d->daemon, (unsigned)d->options.daemons, -1, (uint64_t)d->options.seed);
+	client_init(&d->client, d->daemon, (unsigned)d->options.daemons, sink, (uint64_t)d->options.seed);
 }
 
 static void tear_down(struct driver *d, bool fine)

@@ -1,10 +1,11 @@
 /*
  * worker.c - takes keys, works, settles, and goes wrong in every way a worker can.
  *
- * It may die at any step, oversleep its lease with or without knowing, settle late, twice or the wrong way, forget to
- * settle, and send a copy of a call long after. What it never does is to begin an effect without WON, to begin it twice, or to
- * say that it was done when it was not. That the sink refuses an effect with a lower fence than it has seen is left to the judge,
- * who reads the effects in the order in which the sink has them.
+ * It may die at any step, also while it waits for a key, oversleep its lease with or without knowing, settle late, twice or the
+ * wrong way, forget to settle, and send a copy of a call long after. Where the daemon holds the claim it works on without a RENEW.
+ * What it never does is to begin an effect without WON, to begin it twice, or to say that it was done when it was not. That the
+ * sink refuses an effect with a lower fence than it has seen is left to the judge, who reads the effects in the order in which
+ * the sink has them.
  *
  * Results are made of a letter and the fence ("d" COMPLETE, "f" FAIL, "r" RESOLVE), so that the judge knows what each may be. A
  * COMPLETE after an acknowledged settlement says "x", which must never be told to anybody.
@@ -31,10 +32,15 @@ struct worker {
 	bool over; /* its settlement was acknowledged */
 };
 
+static bool is_bound(unsigned slot)
+{
+	return slot >= SLOTS - SLOTS_BOUND;
+}
+
 void key_name(struct event *ask, unsigned slot, unsigned generation)
 {
 	snprintf(ask->key, sizeof ask->key, "k%u.%u", slot, generation);
-	ask->ttl_ms = slot % 6 == 0 ? SHORT_TTL_MS : LONG_TTL_MS;
+	ask->ttl_ms = slot % 6 == 0 && !is_bound(slot) ? SHORT_TTL_MS : LONG_TTL_MS;
 }
 
 static bool chance(struct worker *w, int percent)
@@ -47,8 +53,9 @@ static int64_t dice(struct worker *w, int64_t below)
 	return client_dice(w->client, below);
 }
 
-static void die(void)
+static void die(struct worker *w)
 {
+	client_part(w->client);
 	kill(getpid(), SIGKILL);
 }
 
@@ -152,6 +159,27 @@ static bool long_work(struct worker *w)
 	return true;
 }
 
+/* The daemon renews meanwhile, also while it is stopped; or sees it die. */
+static bool bound_work(struct worker *w)
+{
+	int64_t kind = dice(w, 100), lease_ms = w->claim.lease_ms;
+
+	if (w->claim.drop != DROP_KEEP && kind < 40) {
+		busy_for(dice(w, 100));
+		die(w);
+	} else if (w->claim.hold_ms == 0 || kind < 35) {
+		busy_for(dice(w, 60));
+	} else if (kind < 80) {
+		busy_for(lease_ms + dice(w, lease_ms));
+	} else if (kind < 92) {
+		oversleep(w);
+	} else {
+		busy_for(dice(w, lease_ms));
+		die(w);
+	}
+	return true;
+}
+
 static bool work(struct worker *w)
 {
 	int64_t kind = dice(w, 100), lease_ms = w->claim.lease_ms;
@@ -176,12 +204,12 @@ static void complete(struct worker *w)
 {
 	effect(w, HAPPENED_END);
 	if (chance(w, 3))
-		die();
+		die(w);
 	if (chance(w, 3)) {
 		struct event ask = holders_call(w, VERB_COMPLETE);
 
 		client_say(w->client, &ask);
-		die();
+		die(w);
 	}
 	if (settle(w, VERB_COMPLETE))
 		after_complete(w);
@@ -207,26 +235,47 @@ static void finish(struct worker *w)
 
 static void hold(struct worker *w)
 {
+	bool bound = w->claim.hold_ms != 0 || w->claim.drop != DROP_KEEP;
+
 	if (chance(w, 2))
-		die();
+		die(w);
 	if (chance(w, 2))
 		oversleep(w);
 	effect(w, HAPPENED_START);
 	if (chance(w, 3))
-		die();
+		die(w);
 	/* Who has lost the claim stops, as it should, or goes on and is refused. */
-	if (work(w) || chance(w, 40))
+	if (bound ? bound_work(w) : work(w) || chance(w, 40))
 		finish(w);
 }
 
 /* ---- the keys ---- */
+
+static void bind_claim(struct worker *w, struct event *ask)
+{
+	int64_t kind = dice(w, 100);
+
+	ask->lapse = LAPSE_RECLAIM;
+	if (kind < 70) {
+		ask->lease_ms = 700 + dice(w, 300);
+		ask->hold_ms = chance(w, 25) ? 10000 : 600 + dice(w, 1600);
+	}
+	if (kind < 55)
+		return;
+	ask->token = 0; /* nobody may find again what is dropped */
+	ask->drop = chance(w, 50) ? DROP_RELEASE : DROP_UNKNOWN;
+	if (ask->hold_ms == 0)
+		ask->lease_ms = 3500 + dice(w, 500);
+}
 
 static struct event next_claim(struct worker *w, unsigned *slot, unsigned *generation)
 {
 	struct event ask = {.verb = VERB_CLAIM};
 	int64_t back;
 
-	*slot = (unsigned)dice(w, SLOTS);
+	*slot = (unsigned)dice(w, SLOTS - SLOTS_BOUND);
+	if (chance(w, 20))
+		*slot = SLOTS - 1 - (unsigned)dice(w, SLOTS_BOUND);
 	*generation = atomic_load(&w->storm->generation[*slot]);
 	back = chance(w, 40) ? dice(w, 8) : 0;
 	if (back <= *generation)
@@ -235,20 +284,24 @@ static struct event next_claim(struct worker *w, unsigned *slot, unsigned *gener
 	ask.lease_ms = 200 + dice(w, 400);
 	ask.lapse = chance(w, 20) ? LAPSE_UNKNOWN : LAPSE_RECLAIM;
 	ask.token = chance(w, 80) ? 1 + dice(w, PROTO_MAX_INTEGER) : 0;
+	ask.wait_ms = chance(w, 8) ? 20 + dice(w, 400) : 0;
+	if (is_bound(*slot))
+		bind_claim(w, &ask);
 	return ask;
 }
 
 /* Only a call with a token can be repeated. */
 static bool claim(struct worker *w, struct event *said)
 {
-	if (w->claim.token == 0)
-		return client_ask(w->client, &w->claim, said);
 	if (chance(w, 3)) {
 		client_say(w->client, &w->claim);
+		busy_for(dice(w, w->claim.wait_ms + 1));
 		if (chance(w, 20))
-			die();
+			die(w);
 		client_close(w->client);
 	}
+	if (w->claim.token == 0)
+		return client_ask(w->client, &w->claim, said);
 	return client_insist(w->client, &w->claim, said, wait_now_ms() + CLAIM_WAIT_MS);
 }
 
@@ -276,4 +329,5 @@ void worker_run(struct storm *storm, struct client *client, int seat)
 			busy_for(dice(&w, 8));
 		}
 	}
+	client_close(client);
 }

@@ -9,7 +9,8 @@
 
 #include "client.h"
 
-#define SLOTS 12
+#define SLOTS 22
+#define SLOTS_BOUND 10 /* the last ones: their claims are held, or dropped with the connection */
 #define SEATS_MAX 128
 
 enum phase { PHASE_STORM, PHASE_AUDIT, PHASE_OVER };
@@ -20,6 +21,8 @@ struct storm {
 	atomic_int phase;
 	atomic_uint generation[SLOTS];
 	atomic_llong kills; /* of daemons by workers */
+	/* For a while nothing happens to daemons, so that what takes longer than they live happens too. */
+	atomic_int calm;
 	/* Of each worker: when the driver must wake it, which has stopped itself; 0: it runs. */
 	_Atomic int64_t wake_us[SEATS_MAX];
 };
