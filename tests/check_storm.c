@@ -183,6 +183,19 @@ static const struct plot {
      TROUBLE(100, 600) BOUND("hold=5000") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000)},
     {BROKEN_HELD_KEPT, BOUND("hold=5000") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000),
      BOUND("hold=5000") WON(1500000, 1400000, 2, 200) SEVEN(1550000, 1400000)},
+    /* Somebody else listened; or it listened no more. */
+    {BROKEN_HELD_KEPT, BOUND("hold=5000") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000),
+     BOUND("hold=5000") WON(1500000, 1400000, 2, 200) HELD(1700000, 1600000, 200)},
+    {BROKEN_HELD_KEPT, BOUND("hold=5000") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000) KILLED(1750000),
+     BOUND("hold=5000") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000) KILLED(1650000)},
+    /* What happened before, after, and to others is no excuse. */
+    {BROKEN_HELD_KEPT,
+     TROUBLE(100, 400) GONE(400) BOUND("hold=5000") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000)
+	 TROUBLE(1600000, 1700000) "gone at=1100000 pid=8\n",
+     BOUND("") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000)},
+    /* A win that is told once more: nobody knows since when it is held. */
+    {BROKEN_HELD_KEPT, BOUND("hold=5000") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000),
+     BOUND("hold=5000 own token=5") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000)},
     /* Not held at all. */
     {BROKEN_HELD_KEPT, BOUND("hold=5000") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000),
      BOUND("") WON(1500000, 1400000, 2, 200) SEVEN(1700000, 1600000)},
@@ -222,6 +235,8 @@ static const struct plot {
     {BROKEN_WAITS_LONG,
      FIRST HELD(100000, 9000, 100) CLAIM(100000, 9000, 2, "wait=100 word=HELD state=claimed left=100 shown=100"),
      FIRST HELD(100000, 9000, 100) CLAIM(109000, 9000, 2, "wait=100 word=HELD state=claimed left=100 shown=100")},
+    {BROKEN_WAITS_LONG, FIRST CLAIM(100000, 9000, 2, "wait=100 word=HELD state=claimed left=100 shown=100"),
+     RELEASED CLAIM(10000, 9000, 2, "wait=100 word=WON state=claimed left=300 shown=200")},
 
     {BROKEN_KEYS_END, FIRST "audit at=500000\n", FIRST "audit at=500000\n" WON(600000, 590000, 2, 200)},
     {BROKEN_KEYS_END, FIRST "audit at=200000\n" HELD(300000, 290000, 100),

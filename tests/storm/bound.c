@@ -73,7 +73,7 @@ static bool listened(const struct grant *grant, int64_t later_us, const struct e
 const char *bound_let_go(const struct grant *grant, const struct weather *weather, int64_t later_us,
 			 const struct event *const *answers, size_t count)
 {
-	if (grant->hold_ms == 0 || grant->given_up || later_us >= grant->asked_us + grant->hold_ms * 1000 - ROUNDING_US)
+	if (grant->given_up || later_us >= grant->asked_us + grant->hold_ms * 1000 - ROUNDING_US)
 		return NULL;
 	if (!listened(grant, later_us, answers, count) || !weather_calm(weather, grant->asked_us, later_us))
 		return NULL;
