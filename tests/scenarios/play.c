@@ -305,20 +305,13 @@ static void close_asked(void)
 	script_store_clear();
 }
 
-/* What does something. */
-static void act_line(const char *line)
+static void act(const char *line)
 {
 	struct errbuf err;
 	const char *rest;
 
-	close_asked();
-	player.turns = SETTLE_TURNS;
 	if ((rest = behind(line, "at")) != NULL) {
 		player.target_ms = time_of(rest);
-	} else if ((rest = behind(line, "turn at")) != NULL) {
-		player.target_ms = time_of(rest);
-		fake_set_ms(player.target_ms);
-		player.turns = 1;
 	} else if (is_client(line[0]) && strncmp(line + 1, "> ", 2) == 0) {
 		if (!client_say(line[0], player.socket, line + 3, &err))
 			fail("%s", err.text);
@@ -331,6 +324,26 @@ static void act_line(const char *line)
 	} else {
 		client_line(line);
 	}
+}
+
+/* What does something, and how many turns it is given. */
+static void act_line(const char *line)
+{
+	const char *counted = behind(line, "turns");
+	char *rest;
+
+	close_asked();
+	player.turns = SETTLE_TURNS;
+	if (counted == NULL) {
+		act(line);
+		return;
+	}
+	player.turns = (int)strtol(counted, &rest, 10);
+	if (player.turns < 1 || *rest != ' ')
+		fail("how many turns?");
+	act(rest + 1);
+	if (fake_now_ms() < player.target_ms) /* at once, not from timer to timer */
+		fake_set_ms(player.target_ms);
 }
 
 /* False: the script is over. */
