@@ -281,17 +281,19 @@ struct claim_once_options {
 	void (*unguarded)(claim_conn *conn, void *arg); /* it is about to run, and nothing guards it */
 	/* It ran, and that is not recorded: log it loudly, and never report it as a failure of the work. */
 	void (*settle_failed)(claim_conn *conn, int code, void *arg);
-	int ran; /* out: not 0 when the work was called */
+	int ran;                    /* out: not 0 when the work was called */
+	enum claim_outcome outcome; /* out: where it was, what it came to */
 };
-#define CLAIM_ONCE_INIT                                                                           \
-	{                                                                                         \
-		sizeof(struct claim_once_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0 \
+#define CLAIM_ONCE_INIT                                                                                      \
+	{                                                                                                    \
+		sizeof(struct claim_once_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, CLAIM_DID \
 	}
 
 /*
  * Claims the key, does the work if it was won, and records its outcome, which is repeated until the daemon has it. `ran` says
  * whether the work was called, whatever else went wrong.
- *   CLAIM_OK       it ran, and its outcome is recorded (where the hook `unguarded` was called there is no record)
+ *   CLAIM_OK       it ran, and its outcome is recorded (where the hook `unguarded` was called there is no record). Whether the
+ *                  job is over says `outcome`: not with CLAIM_TRY_AGAIN or CLAIM_NOT_SURE
  *   CLAIM_DONE     it was done before; claim_body has the result. CLAIM_FAILED: it was burned before
  *   CLAIM_HELD, CLAIM_MISMATCH, CLAIM_UNKNOWN, CLAIM_OTHER, or an error with ran = 0: it did not run. Among them is a claim that
  *                  was won, but so late that its lease may be over, and could not be renewed: it is given back

@@ -86,6 +86,9 @@ static void denied(struct socket_look *look, const char *path, const struct stat
 				"run it as %s, or let claimd open its socket to a group of yours: socket_group, "
 				"socket_mode",
 				owner);
+	} else if (at->st_gid == 0) {
+		err_set(&look->next, "run it as %s, or let claimd open its socket to a group of yours: socket_group",
+			owner);
 	} else if (joined_group(at->st_gid)) {
 		err_set(&look->next, "you have joined group %s since you logged in: log in again", group);
 	} else {

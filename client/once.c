@@ -168,7 +168,8 @@ int claim_once(claim_conn *conn, const void *key, size_t key_len, struct claim_o
 	code = claim_run_renew(&run);
 	if (code == CLAIM_OK || claim_run_left_ms(&run) > 0) {
 		once->ran = 1;
-		code = settle_surely(&run, work(&run, once->arg), once->settle_ms);
+		once->outcome = work(&run, once->arg);
+		code = settle_surely(&run, once->outcome, once->settle_ms);
 	} else if (code != CLAIM_STALE) {
 		claim_release(conn, run.grant);
 		code = conn_fail(conn, code, "it was won too late to be sure of it, and given back");

@@ -77,6 +77,7 @@ static void log_operator(const struct call *call)
 		message = resolve ? "a settlement by hand was not done" : "a deletion by hand was not done";
 	log_event(call->dispatch->log, LOG_LEVEL_INFO, resolve ? "resolve" : "forget", message,
 		  (struct log_field[]){log_key("key", call->op.key), log_slice("answer", word_name(word)),
+				       log_slice("state", state_name(call->op.record.state)),
 				       log_int("fence", call->op.record.fence), log_int("pid", call->pid),
 				       log_int("uid", call->uid), log_slice("reason", call->reason), log_end()});
 }

@@ -200,7 +200,10 @@ static bool conn_flush(struct conn *conn)
 		take_kept(conn);
 	if (conn->closing)
 		return false;
-	if ((conn->finishing || (conn->eof && !conn->listening)) && all_written(conn))
+	/* At once, so that a key goes to no waiter that is dead; but what it had sent is done first. */
+	if (conn->eof && conn->turns > 0 && conn->in_len == 0 && peer_gone(conn))
+		conn_close(conn);
+	else if ((conn->finishing || (conn->eof && !conn->listening)) && all_written(conn))
 		conn_close(conn);
 	else if (!held_back(conn))
 		read_on(conn);

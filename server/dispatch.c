@@ -83,8 +83,9 @@ static const char *forbidden(const struct call *call, const struct request *req)
 		return "this is for operators: whom operator_uid names; where it is not set, root and the daemon's own "
 		       "user";
 	if (sees_records(req) && !session_may_use(session, access))
-		return session->ns.data == NULL ? "without a namespace only operators may: say HELLO ns=NAME first"
-						: "the namespace is for other users";
+		return session->ns.data == NULL
+			   ? "without a namespace only operators may: say HELLO ns=NAME first (claim: --namespace NAME)"
+			   : "the namespace is for other users";
 	return NULL;
 }
 

@@ -367,9 +367,13 @@ int server_run(struct server *server, const struct conf *conf, char **envp)
 	}
 	/* The store before the socket: who sees the socket finds a daemon that can answer. A start that fails ends the process,
 	 * which frees what there is. */
-	if (!start_access(server, &err) || !start_engine(server, &err) || !start_store(server, &err) ||
-	    !start_listener(server, envp, &err))
+	if (!start_access(server, &err) || !start_engine(server, &err) || !start_store(server, &err))
 		return could_not_start(server, &err);
+	if (!start_listener(server, envp, &err)) {
+		uv_run(&server->loop,
+		       UV_RUN_NOWAIT); /* what the store has to tell, a new one above all, is told all the same */
+		return could_not_start(server, &err);
+	}
 	if (!start_admin(server, &err) || !start_loop(server, &err)) {
 		admin_close(&server->admin);
 		listener_close(&server->listener);

@@ -144,6 +144,7 @@ START_TEST(each_outcome_is_recorded)
 		   {(enum claim_outcome)77, "state=unknown"}};
 	struct claim_once_options once = once_init(row[_i].outcome);
 	ck_assert_int_eq(claim_once(conn, KEY, &once, work), CLAIM_OK);
+	ck_assert_int_eq(once.outcome, row[_i].outcome);
 	ck_assert_msg(strstr(status(), row[_i].state) != NULL, "%s", status());
 }
 END_TEST

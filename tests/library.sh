@@ -9,6 +9,10 @@ prefix=$dir/prefix
 # What make has told those that it runs is not for this one. Only the library is built, shared and static.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 mkdir "$dir/build"
+if [ -e "$source/config.status" ]; then # built in its own folder, from which no other build can be made
+	cp -R "$source" "$dir/source" && make -s -C "$dir/source" distclean >/dev/null 2>&1
+	source=$dir/source
+fi
 if ! (cd "$dir/build" && "$source/configure" --quiet --enable-static --without-check --prefix="$prefix" --libdir="$prefix/lib" &&
 	make -s -j2 install-libLTLIBRARIES install-includeHEADERS install-nodist_pkgconfigDATA) >"$dir/install.log" 2>&1; then
 	cat "$dir/install.log"

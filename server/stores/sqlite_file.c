@@ -212,7 +212,9 @@ static enum fit empty_check(const char *path, enum create create, struct errbuf 
 	struct stat st;
 
 	if (create == CREATE_NOTHING) {
-		err_set(err, SHOWN " is gone or empty; put it back, or start the daemon again for a new and empty one",
+		err_set(err,
+			SHOWN " is gone or empty; put it back (with a new and empty one, for which the daemon would be "
+			      "started again, work may be done twice)",
 			path);
 		return FIT_LATER;
 	}
@@ -220,7 +222,8 @@ static enum fit empty_check(const char *path, enum create create, struct errbuf 
 	if (stat(wal, &st) != 0 || st.st_size == 0)
 		return FIT_GOOD;
 	err_set(err,
-		SHOWN " is gone or empty, but not its -wal; put the file back, or move the -wal away to begin anew",
+		SHOWN " is gone or empty, but not its -wal; put the file back, or move the -wal away to begin anew, "
+		      "without what was done",
 		path);
 	return FIT_NEVER;
 }

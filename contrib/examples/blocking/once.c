@@ -35,8 +35,8 @@ static int handle(claim_conn *conn, char *order)
 	snprintf(key, sizeof(key), "orders:%s", order);
 	int code = claim_once(conn, key, strlen(key), &once, place);
 	switch (code) {
-	case CLAIM_OK:
-		return 0;
+	case CLAIM_OK: /* recorded; whether nothing more is to be done is another question */
+		return once.outcome != CLAIM_DID && once.outcome != CLAIM_NEVER_DO;
 	case CLAIM_DONE:
 		printf("known  %s\n", order);
 		return 0;
