@@ -41,7 +41,8 @@ stop
 
 HOME=$dir/home XDG_STATE_HOME=$dir/home/state STATE_DIRECTORY=$dir/home/a/b/c run
 until_ok "the default store has all its folders made" test -e "$dir/home/a/b/c/claimd.sqlite"
-same "and is told too" 1 "$(created)"
+until_ok "and that is told" grep -q store_created "$dir/log"
+same "once" 1 "$(created)"
 daemon_kill
 
 finish
