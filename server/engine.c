@@ -347,6 +347,7 @@ void engine_leave(struct engine *engine, struct op *op)
 	struct slot *slot = op->slot;
 
 	bonds_unprepare(engine, op);
+	op->wait_until_ms = 0; /* what the store has is answered, not parked again */
 	if (op->parked) {
 		waiters_unpark(engine, op);
 	} else if (slot != NULL && op->ask.verb == ASK_CLAIM && !op->sent && !op->late) {
@@ -377,8 +378,8 @@ int64_t engine_tick(struct engine *engine, int64_t now_ms)
 			engine_answer(engine, op);
 		}
 	}
+	bonds_tick(engine, now_ms); /* first: after a standstill a hold renews before somebody is let past it */
 	waiters_tick(engine, now_ms);
-	bonds_tick(engine, now_ms);
 	if (engine->kept.count > 0)
 		retry_kept(engine, now_ms);
 	next_ms = engine->due_first != NULL ? engine->due_first->deadline_ms : INT64_MAX;

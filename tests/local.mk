@@ -441,5 +441,5 @@ EXTRA_DIST += tests/scenarios/README tests/scenarios/atleast.txt tests/scenarios
 	tests/scenarios/lost_reply_fail.txt tests/scenarios/lost_reply_release.txt tests/scenarios/lost_reply_renew.txt \
 	tests/scenarios/restart_under_call.txt tests/scenarios/restart_under_claim.txt tests/scenarios/status_waits.txt \
 	tests/scenarios/undo.txt tests/scenarios/unguarded.txt tests/scenarios/waiter_halfclosed.txt \
-	tests/scenarios/waiter_killed.txt tests/scenarios/waiter_outage.txt tests/scenarios/waiter_polls.txt \
+	tests/scenarios/waiter_killed.txt tests/scenarios/waiter_ghost.txt tests/scenarios/hold_after_stall.txt tests/scenarios/waiter_outage.txt tests/scenarios/waiter_polls.txt \
 	tests/scenarios/waiters_in_order.txt
