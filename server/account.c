@@ -45,8 +45,8 @@ static void note_renewal(struct call *call)
 	const struct op *op = &call->op;
 	struct grant grant;
 
-	if (op->verdict.word == WORD_STALE)
-		call->dispatch->stats->leases_lost[STATS_LOSS_REFUSED]++;
+	if (op->verdict.word == WORD_STALE && !op->told_lost)
+		call->dispatch->stats->leases_lost[LOST_REFUSED]++;
 	if (op->verdict.word != WORD_OK)
 		return;
 	if (grants_find(call->dispatch->grants, op->key, op->ask.fence, &grant))
@@ -196,11 +196,6 @@ void account_answer(struct call *call)
 	}
 }
 
-static enum stats_loss loss_of(enum lost_cause cause)
-{
-	return cause == LOST_REFUSED ? STATS_LOSS_REFUSED : cause == LOST_TAKEN ? STATS_LOSS_TAKEN : STATS_LOSS_DOUBT;
-}
-
 void account_notice(struct dispatch *dispatch, const struct notice *notice)
 {
 	int64_t now_ms = clock_mono_ms();
@@ -214,7 +209,7 @@ void account_notice(struct dispatch *dispatch, const struct notice *notice)
 	}
 	if (notice->cause != LOST_DOUBT)
 		grants_settle(dispatch->grants, notice->key, notice->fence, &grant);
-	dispatch->stats->leases_lost[loss_of(notice->cause)]++;
+	dispatch->stats->leases_lost[notice->cause]++;
 	log_event(dispatch->log, LOG_LEVEL_WARN, "lease_lost", "a claim that is bound to a connection was lost",
 		  (struct log_field[]){log_key("key", notice->key), log_int("fence", notice->fence),
 				       log_slice("cause", lost_cause_name(notice->cause)), log_end()});

@@ -300,14 +300,16 @@ void bonds_received(struct slot *slot, const struct op *op)
 }
 
 /* The record shows that the claim is still there. */
-static void confirm(struct engine *engine, struct bond *bond, const struct op *op)
+static void confirm(struct engine *engine, struct bond *bond, const struct op *op, int64_t now_ms)
 {
 	bool renewal = op->own && op->ask.verb == ASK_RENEW;
 	int64_t left_ms = record_left_ms(&op->record, op->now);
 
 	if (op->sent_ms + left_ms > bond->sure_until_ms)
 		bond->sure_until_ms = op->sent_ms + left_ms;
-	bond->asked_ms = bond->retry_at_ms = 0;
+	bond->retry_at_ms = 0;
+	/* A renewal that is still under way is to be confirmed from here on. */
+	bond->asked_ms = bond->renewing && !renewal ? now_ms : 0;
 	if (renewal) {
 		bond->renewing = false;
 		tell(engine, bond, &(struct notice){.kind = NOTICE_RENEWED, .left_ms = left_ms});
@@ -318,16 +320,18 @@ static void confirm(struct engine *engine, struct bond *bond, const struct op *o
 }
 
 /* It shows that the claim is over. */
-static void lose(struct engine *engine, struct bond *bond, const struct op *op)
+static void lose(struct engine *engine, struct bond *bond, struct op *op)
 {
 	bool settled = !op->own && settles(op->ask.verb) && op->verdict.word == WORD_OK;
 
-	if (!settled || op->ask.fence != bond->fence)
+	if (!settled || op->ask.fence != bond->fence) {
 		tell_lost(engine, bond, op->own && op->ask.verb == ASK_RENEW ? LOST_REFUSED : LOST_TAKEN);
+		op->told_lost = true;
+	}
 	end_bond(engine, bond);
 }
 
-void bonds_see(struct engine *engine, struct slot *slot, const struct op *op, int64_t now_ms)
+void bonds_see(struct engine *engine, struct slot *slot, struct op *op, int64_t now_ms)
 {
 	bool decided = op->result == OP_APPLIED || op->result == OP_LOST;
 	struct bond *bond, *beside;
@@ -335,7 +339,7 @@ void bonds_see(struct engine *engine, struct slot *slot, const struct op *op, in
 	for (bond = slot->bonds; bond != NULL; bond = beside) {
 		beside = bond->beside;
 		if (decided && op->record.state == STATE_CLAIMED && op->record.fence == bond->fence) {
-			confirm(engine, bond, op);
+			confirm(engine, bond, op, now_ms);
 		} else if (decided) {
 			lose(engine, bond, op);
 		} else if (op->own && op->ask.verb == ASK_RENEW && bond->renewing) {
@@ -366,6 +370,8 @@ void bonds_part(struct engine *engine, struct holder *holder, int64_t now_ms)
 		struct ask ask = {.verb = bond->drop == DROP_RELEASE ? ASK_RELEASE : ASK_DOUBT, .fence = bond->fence};
 		struct slot *slot = bond->slot;
 
+		if (bond->sure_until_ms > now_ms) /* for so long it is worth trying */
+			ask.lease = (bond->sure_until_ms - now_ms) * 1000;
 		/* A daemon that leaves has ended the connection itself: the work may go on. Without memory the lease heals it. */
 		if (bond->drop != DROP_KEEP && !engine->abandoning)
 			engine_ask_own(engine, bond->key, &ask, now_ms);

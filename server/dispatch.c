@@ -370,8 +370,11 @@ void dispatch_answer(void *arg, struct op *op)
 void dispatch_changed(void *arg, const struct op *op)
 {
 	struct dispatch *dispatch = arg;
+	struct grant grant;
 
 	watch_tell(&dispatch->watchers, op);
+	if (op->own && op->record.state != STATE_CLAIMED) /* taken back, or ended by `drop` */
+		grants_settle(dispatch->grants, op->key, op->ask.fence, &grant);
 }
 
 void dispatch_told(void *arg, struct holder *holder, const struct notice *notice)

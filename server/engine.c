@@ -137,7 +137,7 @@ bool engine_submit(struct engine *engine, struct op *op, int64_t now_ms)
 
 	op->next = NULL;
 	op->slot = NULL;
-	op->sent = op->late = op->kept = op->doubted = op->parked = false;
+	op->sent = op->late = op->kept = op->doubted = op->parked = op->told_lost = false;
 	op->ticket = 0;
 	op->wait_until_ms = op->wait_ms == 0 ? 0 : op->wait_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + op->wait_ms;
 	alarm_init(&op->wait, op);
@@ -166,6 +166,9 @@ bool engine_submit(struct engine *engine, struct op *op, int64_t now_ms)
 void engine_answer(struct engine *engine, struct op *op)
 {
 	engine->pending--;
+	/* Refused now; but an attempt before this one may have left something. */
+	if (op->doubted && op->result == OP_REFUSED)
+		op_doubt(op, ERR_TIMEOUT, "an earlier attempt may have been done: repeat it with the same token");
 	if (op->own) {
 		engine->undone += op->ask.undo && op->result == OP_APPLIED;
 		op_release(op);
@@ -209,8 +212,10 @@ static void finish(struct engine *engine, struct op *op, int64_t now_ms)
 
 static int64_t keep_ms(const struct engine *engine, const struct op *op)
 {
-	if (op->own)
-		return engine->limits.lease_ms; /* afterwards the lease has healed it */
+	int64_t lease_ms = op->ask.lease / 1000;
+
+	if (op->own) /* afterwards the lease has healed it */
+		return lease_ms > engine->limits.lease_ms ? lease_ms : engine->limits.lease_ms;
 	int64_t ttl_ms = op->ask.ttl == 0 ? engine->limits.ttl_ms : time_left_ms(op->ask.ttl, 0);
 
 	return ttl_ms > INT64_MAX - engine->limits.lease_ms ? INT64_MAX : ttl_ms + engine->limits.lease_ms;
@@ -243,6 +248,24 @@ static bool keep(struct engine *engine, struct op *op, int64_t now_ms)
 	return true;
 }
 
+/* The same settlement is on its way before this one: that one counts, also where this is its repetition after ERR timeout. */
+static bool settled_before(const struct op *op)
+{
+	const struct op *before = op->slot->work.first;
+
+	while (before != op && !(before->ask.verb == op->ask.verb && before->ask.fence == op->ask.fence))
+		before = before->next;
+	return before != op;
+}
+
+/* A settlement that others of its key hold up for too long is kept where it stands in the queue. */
+static bool keep_unsent(struct engine *engine, struct op *op, int64_t now_ms)
+{
+	bool settles = op->ask.verb == ASK_COMPLETE || op->ask.verb == ASK_FAIL;
+
+	return settles && !settled_before(op) && kept_add(&engine->kept, op, now_ms, keep_ms(engine, op));
+}
+
 static void give_up(struct engine *engine, struct op *op, int64_t now_ms)
 {
 	kept_remove(&engine->kept, op);
@@ -261,7 +284,7 @@ static void retry_kept(struct engine *engine, int64_t now_ms)
 	kept_put_off(&engine->kept, now_ms);
 	for (op = engine->kept.first; op != NULL; op = next) {
 		next = op->due_next;
-		if (op->sent)
+		if (op->sent || op->slot->work.first != op)
 			continue;
 		if (op->keep_until_ms <= now_ms) {
 			give_up(engine, op, now_ms);
@@ -280,7 +303,8 @@ void engine_abandon(struct engine *engine, int64_t now_ms)
 	waiters_abandon(engine);
 	for (op = engine->kept.first; op != NULL; op = next) {
 		next = op->due_next;
-		if (!op->sent)
+		if (!op->sent &&
+		    op->slot->work.first == op) /* else it goes to the store once more, when its turn comes */
 			give_up(engine, op, now_ms);
 	}
 }
@@ -327,7 +351,11 @@ bool engine_ask_own(struct engine *engine, struct slice key, const struct ask *a
 
 void engine_undo(struct engine *engine, const struct op *won, int64_t now_ms)
 {
-	struct ask ask = {.verb = ASK_RELEASE, .undo = true, .fence = won->record.fence, .token = won->ask.token};
+	struct ask ask = {.verb = ASK_RELEASE,
+			  .undo = true,
+			  .fence = won->record.fence,
+			  .lease = won->ask.lease,
+			  .token = won->ask.token};
 	struct slot *slot = slots_find(&engine->slots, won->key);
 
 	if (slot != NULL) {
@@ -368,7 +396,7 @@ int64_t engine_tick(struct engine *engine, int64_t now_ms)
 
 	while ((op = engine->due_first) != NULL && op->deadline_ms <= now_ms) {
 		due_remove(engine, op);
-		if (op->sent) {
+		if (op->sent || keep_unsent(engine, op, now_ms)) {
 			tell_late(engine, op);
 		} else {
 			queue_unlink(&op->slot->work, op);

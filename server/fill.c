@@ -131,6 +131,9 @@ static bool fill_bind(struct call *call, const struct request *req)
 		call_refuse(call, ERR_BADOPT, "hold needs a lease of 100ms or more");
 		return false;
 	}
+	/* From the first lease on a hold does not reach past its end; a renewal by hand may. */
+	if (call->verb == VERB_CLAIM && bind->hold_ms > 0 && call->op.ask.lease > us_of(bind->hold_ms))
+		call->op.ask.lease = us_of(bind->hold_ms);
 	if (bind->notify)
 		conn_listens(call->turn.conn);
 	return true;

@@ -113,6 +113,7 @@ struct op {
 	struct alarm wait;     /* set while it is parked */
 	uint64_t ticket;       /* its place among the waiters */
 	struct bond *bond;     /* made ready for the win, so that memory is there when it comes */
+	bool told_lost;        /* it showed that a bound claim is lost, and who holds that was told */
 	bool own;              /* made by the engine itself: an undo, a renewal, what `drop` asked for */
 
 	/* the store's */

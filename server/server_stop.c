@@ -2,7 +2,7 @@
  * server_stop.c - how the daemon leaves.
  *
  * TERM: it goes on as ever, since the worker beside it may still have claims to settle. When no connection, no live claim
- * of ours and no kept settlement has been there for two seconds, or drain_timeout is over, it stops: new requests are refused
+ * of ours, no call that waits and no kept settlement has been there for two seconds, or drain_timeout is over, it stops: new requests are refused
  * with ERR draining while those under way are answered, then clients are left and the store is closed. A second signal skips
  * the waiting.
  */
@@ -51,7 +51,7 @@ static void look_whether_needed(struct server *server)
 
 	/* Who only watches would never leave. */
 	if (server->conns.count > server->dispatch.watchers.count || grants_live(&server->grants, now_ms) > 0 ||
-	    engine_kept(server->engine)->count > 0)
+	    engine_kept(server->engine)->count > 0 || engine_waiting(server->engine) > 0)
 		server->quiet_ms = 0;
 	else if (server->quiet_ms == 0)
 		server->quiet_ms = now_ms;

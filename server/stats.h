@@ -8,6 +8,7 @@
 #define CLAIMD_SERVER_STATS_H
 
 #include "../proto/proto.h"
+#include "engine.h"
 
 #define STATS_MAX_TEXT 49152 /* octets that the text can ever have */
 #define STATS_MAX_BUCKETS 16
@@ -25,14 +26,6 @@ enum stats_histogram {
 	STATS_HISTOGRAMS
 };
 
-/* How a claim was lost while its holder lived. */
-enum stats_loss {
-	STATS_LOSS_REFUSED, /* a renewal was refused: the fence is not the record's any more */
-	STATS_LOSS_DOUBT,   /* no renewal could be confirmed before the lease was over */
-	STATS_LOSS_TAKEN,   /* somebody else was seen to win the key */
-	STATS_LOSSES
-};
-
 struct stats_buckets {
 	uint64_t count[STATS_MAX_BUCKETS + 1]; /* each for itself, not summed up; the last one in use is "above all" */
 	uint64_t total;
@@ -46,12 +39,12 @@ struct stats {
 	uint64_t requests;                              /* lines that asked for something, refused ones too */
 	uint64_t parse_refusals;                        /* of them, not understood */
 	uint64_t connections_total;
-	uint64_t connections;        /* now */
-	uint64_t takeovers;          /* wins with was=lapsed: somebody did not finish */
-	uint64_t unreadable_records; /* answers that were refused because of one */
-	uint64_t leases_lost[STATS_LOSSES];
-	uint64_t unguarded; /* WON that no record stands behind: on_store_down=run-unguarded */
-	uint64_t denied;    /* connections and requests that were refused for who asked */
+	uint64_t connections;              /* now */
+	uint64_t takeovers;                /* wins with was=lapsed: somebody did not finish */
+	uint64_t unreadable_records;       /* answers that were refused because of one */
+	uint64_t leases_lost[LOST__COUNT]; /* while their holder lived */
+	uint64_t unguarded;                /* WON that no record stands behind: on_store_down=run-unguarded */
+	uint64_t denied;                   /* connections and requests that were refused for who asked */
 	struct stats_buckets histogram[STATS_HISTOGRAMS];
 };
 

@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include "events.h"
+
 #define MILLION 1000000
 
 struct text {
@@ -205,17 +207,11 @@ static void write_errors(struct text *t, const struct stats *stats)
 /* What went wrong while somebody held a key, or was about to. */
 static void write_trouble(struct text *t, const struct stats *stats, const struct stats_view *view)
 {
-	static const struct slice cause[STATS_LOSSES] = {
-	    [STATS_LOSS_REFUSED] = SLICE_OF("refused"),
-	    [STATS_LOSS_DOUBT] = SLICE_OF("doubt"),
-	    [STATS_LOSS_TAKEN] = SLICE_OF("taken"),
-	};
-
 	write_counter(t, "claimd_takeovers_total", "Wins of a key whose last holder did not finish in its lease.",
 		      stats->takeovers);
 	write_about(t, "claimd_leases_lost_total", COUNTER, "Claims that were lost while their holder lived, by how.");
-	for (size_t i = 0; i < STATS_LOSSES; i++) {
-		write_label(t, "claimd_leases_lost_total{", "cause", cause[i]);
+	for (size_t i = 0; i < LOST__COUNT; i++) {
+		write_label(t, "claimd_leases_lost_total{", "cause", lost_cause_name((enum lost_cause)i));
 		write_end(t, stats->leases_lost[i]);
 	}
 	write_counter(t, "claimd_unguarded_total", "WON that no record stands behind, since the store was down.",

@@ -95,9 +95,9 @@ START_TEST(counters_without_a_verb)
 	stats.unreadable_records = 7;
 	stats.unguarded = 8;
 	stats.denied = 9;
-	stats.leases_lost[STATS_LOSS_REFUSED] = 10;
-	stats.leases_lost[STATS_LOSS_DOUBT] = 11;
-	stats.leases_lost[STATS_LOSS_TAKEN] = 12;
+	stats.leases_lost[LOST_REFUSED] = 10;
+	stats.leases_lost[LOST_DOUBT] = 11;
+	stats.leases_lost[LOST_TAKEN] = 12;
 	format();
 	expect_line("claimd_requests_total 1");
 	expect_line("claimd_parse_refusals_total 2");

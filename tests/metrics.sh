@@ -89,6 +89,24 @@ for sample in 'claims_total{outcome="won"} 3' 'claims_total{outcome="held"} 1' '
 	same "counted: $sample" "${sample##* }" "$(value "claimd_${sample% *}")"
 done
 
+# A claim that is bound to its connection is taken through another daemon. Its own renewal shows it: one loss, not two.
+coproc bound { socat - "UNIX:$CLAIMD_SOCKET"; }
+echo 'CLAIM bound lease=1h notify' >&"${bound[1]}"
+read -r -t 20 won <&"${bound[0]}"
+"$bin/claimd" --socket "$dir/other.sock" --store "sqlite:$dir/db" >"$dir/other.log" 2>&1 &
+other=$!
+until_ok 'another daemon starts' "$claim" --socket "$dir/other.sock" ping
+exits 'it takes the key away' 0 "$claim" --socket "$dir/other.sock" resolve bound --as free --force
+won=${won#WON }
+echo "RENEW bound lease=1h ${won%% *}" >&"${bound[1]}"
+read -r -t 20 lost <&"${bound[0]}"
+read -r -t 20 stale <&"${bound[0]}"
+holds 'that is told' "$lost/$stale" '* LOST *cause=taken/STALE *'
+same 'as one loss' '1 1' "$(value 'claimd_leases_lost_total{cause="taken"}') $(value 'claimd_leases_lost_total{cause="refused"}')"
+# shellcheck disable=SC2154 # coproc sets it
+kill "$other" "$bound_PID"
+wait "$other" "$bound_PID" 2>/dev/null
+
 # ---- both formats ----
 metrics >"$dir/plain"
 metrics -H 'Accept: application/openmetrics-text; version=1.0.0, text/plain; q=0.5' -D "$dir/head" >"$dir/open"
