@@ -29,7 +29,7 @@ endif
 
 TESTS += tests/demo.sh
 EXTRA_DIST += tests/demo.sh tests/check.sh tests/lint.sh tests/layers.sh tests/layers_test.sh tests/sizes.sh \
-	tests/fuzz.sh tests/fuzz_request.c tests/fuzz_reply.c tests/fuzz_json.c tests/bench/run.sh tests/bench/bench.c
+	tests/fuzz.sh tests/fuzz_request.c tests/fuzz_reply.c tests/fuzz_json.c
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_engine
@@ -443,3 +443,13 @@ EXTRA_DIST += tests/scenarios/README tests/scenarios/atleast.txt tests/scenarios
 	tests/scenarios/undo.txt tests/scenarios/unguarded.txt tests/scenarios/waiter_halfclosed.txt \
 	tests/scenarios/waiter_killed.txt tests/scenarios/waiter_ghost.txt tests/scenarios/hold_after_stall.txt tests/scenarios/waiter_outage.txt tests/scenarios/waiter_polls.txt \
 	tests/scenarios/waiters_in_order.txt
+
+# What `./dev bench` measures with; the test is whether it measures, not how fast anything is.
+check_PROGRAMS += tests/bench/bench tests/bench/echo
+tests_bench_bench_SOURCES = tests/bench/bench.c tests/bench/bench.h tests/bench/grants.c tests/bench/load.c tests/bench/load.h \
+	tests/bench/words.c tests/bench/direct.c tests/bench/peers.c tests/bench/programs.c
+tests_bench_bench_LDADD = $(SQLITE_LIBS)
+tests_bench_echo_SOURCES = tests/bench/echo.c
+tests_bench_echo_LDADD = $(UV_LIBS)
+TESTS += tests/bench/quick.sh
+EXTRA_DIST += tests/bench/run.sh tests/bench/rows.sh tests/bench/quick.sh

@@ -1,17 +1,18 @@
 /*
- * bench.c - the load for tests/bench/run.sh: how many jobs a second, and was each granted once?
+ * bench.c - the program that measures for `./dev bench`; run.sh calls it, bench.h says what it prints.
  *
- *   bench daemon SOCKET CLIENTS JOBS     through claimd; each client has one request under way
- *   bench direct FILE JOBS               SQLite by itself, one commit for each claim and each settlement
- *
- * A job is what a queue that delivers twice makes of one message: two CLAIMs of the same key, by two clients at
- * about the same time, and a COMPLETE by the one that won. Prints one line for run.sh: jobs a second, and the
- * median, the 99th percentile and the longest time of a CLAIM in microseconds. Exit 1 when a key was granted twice
- * or never, or anything else was answered than it should be.
+ *   bench load SOCKET PLAN CLIENTS DEPTH COUNT [KEYS]   requests to a daemon; load.h has the plans
+ *   bench grow SOCKET FEW MANY       from FEW live claims to MANY
+ *   bench direct FILE PLAN COUNT     SQLite by itself, one commit for each claim and each settlement
+ *   bench idle SOCKET COUNT          resident memory, alone and with so many connections
+ *   bench flood SOCKET GARBAGE MUTE  bad peers, until a TERM
+ *   bench spawn COUNT PROGRAM...     the time of a program from start to end; "@" in its arguments is a number
+ *   bench start SOCKET COUNT DAEMON...   the time from start to the first answer
  */
+#include "bench.h"
+
 #include <errno.h>
-#include <poll.h>
-#include <sqlite3.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,279 +21,181 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../proto/proto.h"
-
-#define MAX_CLIENTS 1000
-#define STUCK_MS 10000 /* nothing at all was answered for so long */
-
-struct client {
-	int fd;
-	size_t key;     /* of its job */
-	bool completes; /* the request under way is COMPLETE, not CLAIM */
-	int64_t sent_us;
-	size_t len; /* octets in `in` */
-	char in[1024];
-};
-
-struct bench {
-	size_t jobs;
-	size_t next;      /* the next of 2 * jobs CLAIMs: number / 2 is the key, so two clients meet */
-	size_t claims;    /* answered */
-	size_t completes; /* answered */
-	uint8_t *wins;    /* per key */
-	int64_t *took_us; /* per answered CLAIM */
-	char run[32];     /* keys of one run are no other's */
-};
-
-static _Noreturn void die(const char *what)
+void die(const char *format, ...)
 {
-	fprintf(stderr, "bench: %s\n", what);
+	va_list args;
+
+	fputs("bench: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
 	exit(1);
 }
 
-static int64_t now_us(void)
+void *zeros(size_t count, size_t size)
+{
+	void *block = calloc(count, size);
+
+	if (block == NULL)
+		die("no memory");
+	return block;
+}
+
+size_t number_of(const char *text)
+{
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+
+	if (*end != '\0' || number == 0)
+		die("%s is no number", text);
+	return number;
+}
+
+static int64_t clock_ns(clockid_t clock)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+
+	if (clock_gettime(clock, &t) != 0)
+		die("no clock: %s", strerror(errno));
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static struct slice key_of(const struct bench *bench, size_t number, char *text, size_t size)
+int64_t now_ns(void)
 {
-	int len = snprintf(text, size, "bench:%s:%zu", bench->run, number);
-	return (struct slice){text, (size_t)len};
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
-static void won(struct bench *bench, size_t key)
+/* ---- the other side ---- */
+
+int64_t cpu_ns(pid_t pid)
 {
-	if (++bench->wins[key] > 1)
-		die("a key was granted twice");
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) != 0)
+		die("no clock of process %d", (int)pid);
+	return clock_ns(clock);
 }
 
-/* ---- through the daemon ---- */
-
-static void client_send(struct client *client, const struct writer *w)
+size_t resident_kib(pid_t pid)
 {
-	if (w->full || write(client->fd, w->data, w->len) != (ssize_t)w->len)
-		die("a request could not be written");
-	client->sent_us = now_us();
-}
+	char path[64], line[256];
+	unsigned long kib = 0;
+	FILE *file;
 
-/* The next CLAIM; false when there is none left. */
-static bool client_claim(struct bench *bench, struct client *client)
-{
-	char text[512], key[64];
-	struct writer w;
-
-	if (bench->next == 2 * bench->jobs)
-		return false;
-	client->key = bench->next++ / 2;
-	client->completes = false;
-	writer_init(&w, text, sizeof(text));
-	request_begin(&w, VERB_CLAIM, key_of(bench, client->key, key, sizeof(key)));
-	request_duration(&w, OPT_LEASE, 60000);
-	request_end(&w, SLICE_ABSENT);
-	client_send(client, &w);
-	return true;
-}
-
-static void client_complete(struct bench *bench, struct client *client, int64_t fence)
-{
-	char text[512], key[64];
-	struct writer w;
-
-	client->completes = true;
-	writer_init(&w, text, sizeof(text));
-	request_begin(&w, VERB_COMPLETE, key_of(bench, client->key, key, sizeof(key)));
-	request_integer(&w, OPT_FENCE, fence);
-	request_end(&w, SLICE_ABSENT);
-	client_send(client, &w);
-}
-
-static void client_answer(struct bench *bench, struct client *client, const struct reply *reply)
-{
-	if (client->completes) {
-		if (reply->code != WORD_OK)
-			die("a COMPLETE was not answered with OK");
-		bench->completes++;
-		client_claim(bench, client);
-		return;
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	file = fopen(path, "r");
+	if (file == NULL)
+		die("%s: %s", path, strerror(errno));
+	while (kib == 0 && fgets(line, sizeof line, file) != NULL) {
+		if (strncmp(line, "VmRSS:", 6) == 0)
+			kib = strtoul(line + 6, NULL, 10);
 	}
-	bench->took_us[bench->claims++] = now_us() - client->sent_us;
-	if (reply->code == WORD_WON) {
-		won(bench, client->key);
-		client_complete(bench, client, reply_integer(reply, "fence", 0));
-	} else if (reply->code == WORD_HELD || reply->code == WORD_DONE) {
-		client_claim(bench, client);
-	} else {
-		fprintf(stderr, "bench: a CLAIM was answered with %.*s\n", (int)reply->word.len, reply->word.data);
-		exit(1);
-	}
+	fclose(file);
+	if (kib == 0)
+		die("%s does not say how much memory is resident", path);
+	return kib;
 }
 
-static void client_read(struct bench *bench, struct client *client)
-{
-	struct frame frame = {0};
-	struct reply reply;
-	struct errbuf err;
-	ssize_t n = read(client->fd, client->in + client->len, sizeof(client->in) - client->len);
-
-	if (n <= 0)
-		die("the daemon has closed a connection");
-	client->len += (size_t)n;
-	enum frame_state state = frame_scan(&frame, client->in, client->len, sizeof(client->in), 0, &err);
-	if (state == FRAME_MORE)
-		return;
-	/* One request, one reply: nothing may follow. */
-	if (state != FRAME_READY || frame.size != client->len ||
-	    !reply_parse(&reply, client->in, frame.line_len, SLICE_ABSENT, &err))
-		die("a reply cannot be read");
-	client->len = 0;
-	client_answer(bench, client, &reply);
-}
-
-static int client_connect(const char *path)
+int peer_connect(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (strlen(path) >= sizeof(address.sun_path))
+	if (strlen(path) >= sizeof address.sun_path)
 		die("the socket's path is too long");
+	if (fd < 0)
+		die("no socket: %s", strerror(errno));
 	memcpy(address.sun_path, path, strlen(path));
-	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
-		die("cannot connect");
-	return fd;
+	if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+		return fd;
+	close(fd);
+	return -1;
 }
 
-static void run_daemon(struct bench *bench, const char *path, size_t count)
+pid_t peer_pid(int fd)
 {
-	static struct client clients[MAX_CLIENTS];
-	static struct pollfd fds[MAX_CLIENTS];
+	struct ucred peer;
+	socklen_t len = sizeof peer;
 
-	for (size_t i = 0; i < count; i++) {
-		clients[i].fd = client_connect(path);
-		fds[i] = (struct pollfd){.fd = clients[i].fd, .events = POLLIN};
-	}
-	for (size_t i = 0; i < count; i++)
-		client_claim(bench, &clients[i]);
-	while (bench->claims < 2 * bench->jobs || bench->completes < bench->jobs) {
-		int ready = poll(fds, count, STUCK_MS);
-		if (ready == 0)
-			die("no answer for 10 s: a key was never granted, or the daemon is stuck");
-		if (ready < 0 && errno != EINTR)
-			die("poll failed");
-		for (size_t i = 0; i < count; i++) {
-			if (fds[i].revents != 0)
-				client_read(bench, &clients[i]);
-		}
-	}
-	for (size_t i = 0; i < count; i++)
-		close(clients[i].fd);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+		die("the other side has no process id");
+	return peer.pid;
 }
 
-/* ---- by itself: one connection that nobody disturbs, the best that one commit per claim can be ---- */
-
-static void must(sqlite3 *db, int rc)
+void peer_send(int fd, const char *data, size_t len)
 {
-	if (rc != SQLITE_OK && rc != SQLITE_DONE && rc != SQLITE_ROW)
-		die(sqlite3_errmsg(db));
+	if (send(fd, data, len, MSG_NOSIGNAL) != (ssize_t)len)
+		die("a request could not be written");
 }
 
-static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
+void peer_line(int fd, char *line, size_t size)
 {
-	sqlite3_stmt *statement = NULL;
-	must(db, sqlite3_prepare_v2(db, sql, -1, &statement, NULL));
-	return statement;
+	size_t len = 0;
+	ssize_t n;
+
+	do {
+		n = recv(fd, line + len, size - len, 0);
+		if (n <= 0)
+			die("the daemon has closed a connection");
+		len += (size_t)n;
+	} while (line[len - 1] != '\n' && len < size);
+	line[len - 1] = '\0';
 }
 
-/* True when the statement gave a row. Outside a transaction each statement is one commit. */
-static bool direct_step(sqlite3 *db, sqlite3_stmt *statement, struct slice key)
+/* ---- times ---- */
+
+void times_init(struct times *times, size_t room)
 {
-	must(db, sqlite3_bind_blob(statement, 1, key.data, (int)key.len, SQLITE_STATIC));
-	int rc = sqlite3_step(statement);
-	must(db, rc);
-	bool row = rc == SQLITE_ROW;
-	if (row) /* RETURNING writes nothing before it has been asked twice */
-		must(db, sqlite3_step(statement));
-	must(db, sqlite3_reset(statement));
-	return row;
+	*times = (struct times){.ns = zeros(room, sizeof *times->ns), .room = room};
 }
 
-static void run_direct(struct bench *bench, const char *path)
+void times_release(struct times *times)
 {
-	sqlite3 *db;
-	char text[64];
-
-	if (sqlite3_open(path, &db) != SQLITE_OK)
-		die("cannot open the file");
-	must(db, sqlite3_exec(db,
-			      "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
-			      "CREATE TABLE IF NOT EXISTS r(key BLOB PRIMARY KEY, state INT, fence INT)",
-			      NULL, NULL, NULL));
-	sqlite3_stmt *claim = prepare(db, "INSERT INTO r VALUES(?1, 1, 1) ON CONFLICT(key) DO NOTHING RETURNING fence");
-	sqlite3_stmt *complete =
-	    prepare(db, "UPDATE r SET state = 2 WHERE key = ?1 AND state = 1 AND fence = 1 RETURNING fence");
-	for (size_t i = 0; i < 2 * bench->jobs; i++) {
-		struct slice key = key_of(bench, i / 2, text, sizeof(text));
-		int64_t start_us = now_us();
-		bool is_won = direct_step(db, claim, key);
-		bench->took_us[bench->claims++] = now_us() - start_us;
-		if (!is_won)
-			continue;
-		won(bench, i / 2);
-		if (!direct_step(db, complete, key))
-			die("a settlement found nothing");
-		bench->completes++;
-	}
-	sqlite3_finalize(claim);
-	sqlite3_finalize(complete);
-	sqlite3_close(db);
+	free(times->ns);
 }
 
-/* ---- both ---- */
+void times_add(struct times *times, int64_t ns)
+{
+	if (times->count == times->room)
+		die("more answers than requests");
+	times->ns[times->count++] = ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
+}
 
 static int by_size(const void *a, const void *b)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
 	return x < y ? -1 : x > y;
 }
 
-static void report(struct bench *bench, int64_t took_us)
+double times_us(struct times *times, unsigned percent)
 {
-	for (size_t i = 0; i < bench->jobs; i++) {
-		if (bench->wins[i] != 1)
-			die("a key was never granted");
-	}
-	qsort(bench->took_us, bench->claims, sizeof(*bench->took_us), by_size);
-	printf("%.0f %lld %lld %lld\n", (double)bench->jobs * 1e6 / (double)took_us,
-	       (long long)bench->took_us[bench->claims / 2], (long long)bench->took_us[bench->claims * 99 / 100],
-	       (long long)bench->took_us[bench->claims - 1]);
+	qsort(times->ns, times->count, sizeof *times->ns, by_size);
+	return times->ns[(times->count - 1) * percent / 100] / 1e3;
+}
+
+void report(double reached, struct times *times, double cpu_us)
+{
+	double median = times_us(times, 50), most = times_us(times, 99), longest = times_us(times, 100);
+
+	printf("%.2f %.1f %.1f %.1f %.2f\n", reached, median, most, longest, cpu_us);
 }
 
 int main(int argc, char **argv)
 {
-	struct bench bench = {0};
-	bool direct = argc == 4 && strcmp(argv[1], "direct") == 0;
-	bool through = argc == 5 && strcmp(argv[1], "daemon") == 0;
-	size_t clients = through ? (size_t)strtoul(argv[3], NULL, 10) : 1;
+	static const struct {
+		const char *name;
+		int (*run)(int argc, char **argv);
+		int at_least;
+	} words[] = {{"load", word_load, 5},  {"grow", word_grow, 3},   {"direct", word_direct, 3},
+		     {"idle", word_idle, 2},  {"flood", word_flood, 3}, {"spawn", word_spawn, 2},
+		     {"start", word_start, 3}};
 
-	bench.jobs = argc >= 4 ? (size_t)strtoul(argv[argc - 1], NULL, 10) : 0;
-	if (!(direct || through) || bench.jobs == 0 || clients == 0 || clients > MAX_CLIENTS) {
-		fprintf(stderr, "usage: bench daemon SOCKET CLIENTS JOBS | bench direct FILE JOBS\n");
-		return 64;
+	for (size_t i = 0; argc >= 2 && i < sizeof words / sizeof *words; i++) {
+		if (strcmp(argv[1], words[i].name) == 0 && argc - 2 >= words[i].at_least)
+			return words[i].run(argc - 2, argv + 2);
 	}
-	bench.wins = calloc(bench.jobs, sizeof(*bench.wins));
-	bench.took_us = calloc(2 * bench.jobs, sizeof(*bench.took_us));
-	if (!bench.wins || !bench.took_us)
-		die("no memory");
-	snprintf(bench.run, sizeof(bench.run), "%lld", (long long)getpid());
-	int64_t start_us = now_us();
-	if (direct)
-		run_direct(&bench, argv[2]);
-	else
-		run_daemon(&bench, argv[2], clients);
-	report(&bench, now_us() - start_us);
-	free(bench.wins);
-	free(bench.took_us);
-	return 0;
+	fputs("usage: bench WORD ARGUMENTS; bench.c lists them\n", stderr);
+	return 64;
 }
