@@ -8,18 +8,33 @@
 
 #define ROTATE(x, b) (((x) << (b)) | ((x) >> (64 - (b))))
 
-static void sip_round(uint64_t v[4])
+/* Four words by value, so that they stay in registers. */
+struct sip {
+	uint64_t a, b, c, d;
+};
+
+static inline struct sip sip_round(struct sip v)
 {
-	v[0] += v[1];
-	v[2] += v[3];
-	v[1] = ROTATE(v[1], 13) ^ v[0];
-	v[3] = ROTATE(v[3], 16) ^ v[2];
-	v[0] = ROTATE(v[0], 32);
-	v[2] += v[1];
-	v[0] += v[3];
-	v[1] = ROTATE(v[1], 17) ^ v[2];
-	v[3] = ROTATE(v[3], 21) ^ v[0];
-	v[2] = ROTATE(v[2], 32);
+	v.a += v.b;
+	v.c += v.d;
+	v.b = ROTATE(v.b, 13) ^ v.a;
+	v.d = ROTATE(v.d, 16) ^ v.c;
+	v.a = ROTATE(v.a, 32);
+	v.c += v.b;
+	v.a += v.d;
+	v.b = ROTATE(v.b, 17) ^ v.c;
+	v.d = ROTATE(v.d, 21) ^ v.a;
+	v.c = ROTATE(v.c, 32);
+	return v;
+}
+
+/* A word of the text. */
+static inline struct sip sip_word(struct sip v, uint64_t word)
+{
+	v.d ^= word;
+	v = sip_round(v);
+	v.a ^= word;
+	return v;
 }
 
 void hash_seed_random(struct hash_seed *seed)
@@ -35,25 +50,19 @@ void hash_seed_random(struct hash_seed *seed)
 
 uint64_t hash_slice(const struct hash_seed *seed, struct slice text)
 {
-	uint64_t v[4] = {seed->k0 ^ UINT64_C(0x736f6d6570736575), seed->k1 ^ UINT64_C(0x646f72616e646f6d),
-			 seed->k0 ^ UINT64_C(0x6c7967656e657261), seed->k1 ^ UINT64_C(0x7465646279746573)};
+	struct sip v = {seed->k0 ^ UINT64_C(0x736f6d6570736575), seed->k1 ^ UINT64_C(0x646f72616e646f6d),
+			seed->k0 ^ UINT64_C(0x6c7967656e657261), seed->k1 ^ UINT64_C(0x7465646279746573)};
 	uint64_t word, last = (uint64_t)text.len << 56;
 	size_t at;
 
 	for (at = 0; at + 8 <= text.len; at += 8) {
 		memcpy(&word, text.data + at, 8);
-		v[3] ^= word;
-		sip_round(v);
-		v[0] ^= word;
+		v = sip_word(v, word);
 	}
 	for (size_t i = at; i < text.len; i++)
 		last |= (uint64_t)(unsigned char)text.data[i] << (8 * (i - at));
-	v[3] ^= last;
-	sip_round(v);
-	v[0] ^= last;
-	v[2] ^= 0xff;
-	sip_round(v);
-	sip_round(v);
-	sip_round(v);
-	return v[0] ^ v[1] ^ v[2] ^ v[3];
+	v = sip_word(v, last);
+	v.c ^= 0xff;
+	v = sip_round(sip_round(sip_round(v)));
+	return v.a ^ v.b ^ v.c ^ v.d;
 }
