@@ -45,8 +45,12 @@ static bool token_next(char **at, char *end, struct token *token)
 	if (p == end)
 		return false;
 	*token = (struct token){.data = p};
-	for (; p < end && *p != ' '; p++) {
+	for (; p < end; p++) {
 		unsigned char octet = (unsigned char)*p;
+		if (octet > '%' && octet != '=' && octet != 0x7F) /* most, and they mean nothing here */
+			continue;
+		if (octet == ' ')
+			break;
 		if (octet < 0x20 || octet == 0x7F)
 			token->broken = true;
 		else if (octet == '%')
@@ -315,8 +319,8 @@ static enum err needed_check(const struct walk *walk)
 	};
 	uint32_t missing = needed[walk->req->verb] & ~walk->req->given;
 
-	for (enum option option = 0; option < OPT__COUNT; option++)
-		if ((missing & UINT32_C(1) << option) != 0)
+	for (enum option option = 0; missing != 0; option++, missing >>= 1)
+		if ((missing & 1) != 0)
 			return refuse(walk->err, ERR_BADOPT, "%s needs %s=: %s", walk->verb->name.data,
 				      option_info(option)->name.data, option_info(option)->help);
 	return ERR_NONE;
