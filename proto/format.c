@@ -6,12 +6,21 @@
  */
 #include "proto.h"
 
-/* " name=" */
+#include <string.h>
+
+/* " name=", at one go: there are several in every answer. */
 static void name_write(struct writer *w, struct slice name)
 {
-	writer_char(w, ' ');
-	writer_slice(w, name);
-	writer_char(w, '=');
+	char *to = w->data + w->len;
+
+	if (w->full || name.len + 2 > w->cap - w->len) {
+		w->full = true;
+		return;
+	}
+	to[0] = ' ';
+	memcpy(to + 1, name.data, name.len);
+	to[name.len + 1] = '=';
+	w->len += name.len + 2;
 }
 
 static void ms_write(struct writer *w, int64_t ms, const char *unit)
