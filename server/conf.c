@@ -56,15 +56,32 @@ fail:
 	return false;
 }
 
+/* What no line of a file could hold is hardly meant anywhere: a variable that was filled with a line feed at its end, or that
+ * kept its quotes, would make another namespace, and work would be run twice. */
+static bool is_plain(struct slice value, struct errbuf *err)
+{
+	bool control = false;
+
+	for (size_t i = 0; i < value.len; i++)
+		control |= (unsigned char)value.data[i] < ' ' && value.data[i] != '\t';
+	if (value.len == 0)
+		err_set(err, "no value: give one, or leave it out");
+	else if (value.data[0] == '"' || value.data[0] == '\'')
+		err_set(err, "values are written without quotes");
+	else if (control || slice_trim(value).len != value.len)
+		err_set(err, "a control character in it, or a blank at its start or end");
+	else
+		return true;
+	return false;
+}
+
 static bool take_copy(struct conf *conf, enum conf_id id, bool twin, struct slice value, struct conf_origin origin,
 		      struct errbuf *err)
 {
 	char *copy;
 
-	if (value.len == 0) {
-		err_set(err, "no value: give one, or leave it out");
+	if (!is_plain(value, err))
 		return false;
-	}
 	copy = copy_text(value, err);
 	if (!copy)
 		return false;
@@ -168,9 +185,7 @@ static bool read_line(struct conf *conf, struct slice line, size_t number, struc
 		refuse_name(name, SETTING_AS_NAME, err);
 		return false;
 	}
-	if (value.len > 0 && (value.data[0] == '"' || value.data[0] == '\''))
-		err_set(err, "values are written without quotes");
-	else if (take(conf, id, twin, value, (struct conf_origin){.source = CONF_FROM_FILE, .line = number}, err))
+	if (take(conf, id, twin, value, (struct conf_origin){.source = CONF_FROM_FILE, .line = number}, err))
 		return true;
 	err_prefix(err, "%.*s", (int)name.len, name.data);
 	return false;
@@ -209,8 +224,10 @@ static bool read_twin(struct conf *conf, enum conf_id id, struct errbuf *err)
 		return false;
 	rest.data = data;
 	line = slice_trim(slice_cut(&rest, '\n'));
-	if (memchr(line.data, 0, line.len) || slice_trim(rest).len > 0) {
-		err_set(err, "more than one line, or a NUL");
+	if (!is_plain(line, err))
+		goto fail;
+	if (slice_trim(rest).len > 0) {
+		err_set(err, "more than one line");
 		goto fail;
 	}
 	origin->text = copy_text(line, err);

@@ -204,6 +204,10 @@ START_TEST(refused_variables)
 	    {"CLAIMD_STORE_FILE=", "CLAIMD_STORE_FILE: no value"},
 	    {"CLAIMD_CONFIG=", "CLAIMD_CONFIG: no value"},
 	    {"CLAIMD_LEASE=30", "CLAIMD_LEASE: \"30\" is no time"},
+	    {"CLAIMD_NAMESPACE=pay\n", "CLAIMD_NAMESPACE: a control character in it"},
+	    {"CLAIMD_NAMESPACE= pay", "CLAIMD_NAMESPACE: a control character in it, or a blank at its start"},
+	    {"CLAIMD_NAMESPACE=pay\t", "CLAIMD_NAMESPACE: a control character in it, or a blank at its start or end"},
+	    {"CLAIMD_NAMESPACE='pay'", "CLAIMD_NAMESPACE: values are written without quotes"},
 	    {"CLAIMD_CONFIG=/nowhere/at/all", "/nowhere/at/all: No such file"},
 	};
 
@@ -394,6 +398,7 @@ START_TEST(secret_file_refused)
 	    {"", ": no value"},
 	    {"\n", ": no value"},
 	    {"memory:\nmemory:\n", ": more than one line"},
+	    {"\"memory:\"\n", ": values are written without quotes"},
 	    {"nothing", ": no URL"},
 	};
 	char want[128];
@@ -481,7 +486,7 @@ int main(void)
 	tcase_add_test(tc, names_that_begin_alike);
 	tcase_add_test(tc, flags_in_both_forms);
 	add_loop(tc, refused_flags, COUNT(bad_flags));
-	add_loop(tc, refused_variables, 5);
+	add_loop(tc, refused_variables, 9);
 	tcase_add_test(tc, two_ways_in_one_source);
 	tcase_add_test(tc, file_grammar);
 	add_loop(tc, refused_files, COUNT(bad_files));
@@ -491,7 +496,7 @@ int main(void)
 	tcase_add_test(tc, what_is_refused_is_held_against_nothing);
 	tcase_add_test(tc, file_at_its_limit);
 	tcase_add_test(tc, secret_from_a_file);
-	add_loop(tc, secret_file_refused, 4);
+	add_loop(tc, secret_file_refused, 5);
 	tcase_add_test(tc, secret_file_missing);
 	tcase_add_test(tc, secret_file_overridden);
 	tcase_add_test(tc, out_of_memory);
