@@ -116,10 +116,10 @@ bool conn_line_good(struct slice line, bool added)
 /* ---- the last answer ---- */
 
 /* Behind every value of a reply there is an octet that belongs to nobody (a space, "=", CR or LF, or the rest of an escape): the
- * accessors hand out strings. */
+ * accessors hand out strings. The value of a bare name is a string already, and not ours to write to. */
 static void terminate(struct slice text)
 {
-	if (text.data)
+	if (text.data && text.data[text.len] != '\0')
 		((char *)(uintptr_t)text.data)[text.len] = '\0';
 }
 

@@ -349,7 +349,7 @@ START_TEST(answers_of_a_settled_key)
 {
 	static const char *const script[] = {"|",
 					     "<CLAIM k token=",
-					     ">DONE fence=7 age_ms=1 owner=%20%00 body=3\na\nb\n",
+					     ">DONE fence=7 age_ms=1 later owner=%20%00 body=3\na\nb\n",
 					     "<CLAIM k token=",
 					     ">ERR store retry=safe after_ms=5 msg=disk%20full\n",
 					     "<CLAIM k token=",
@@ -366,6 +366,8 @@ START_TEST(answers_of_a_settled_key)
 	ck_assert_uint_eq(len, 3);
 	ck_assert_int_eq(memcmp(claim_field(conn, "owner", &len), " \0", 3), 0);
 	ck_assert_uint_eq(len, 2);
+	ck_assert_str_eq(claim_field(conn, "later", &len), "1");
+	ck_assert_uint_eq(len, 1);
 	ck_assert_int_eq(claim_acquire(conn, "k", 1, NULL, &grant), CLAIM_E_REFUSED);
 	ck_assert_str_eq(claim_detail(conn), "store: disk full");
 	ck_assert_str_eq(claim_field(conn, "code", NULL), "store");
