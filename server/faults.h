@@ -25,6 +25,7 @@ struct faults {
 	bool lasting; /* one of them is FIT_NEVER */
 };
 
+/* One that is for want of memory is never lasting. */
 void faults_add(struct faults *faults, enum fit fit, const struct errbuf *why);
 /* A line each. */
 void faults_print(const struct faults *faults, FILE *out);

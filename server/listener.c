@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -26,6 +27,7 @@
 #define BACKLOG 1024
 #define RETRY_MS 50
 #define ACCEPTS_A_TURN 64 /* then the others have their turn */
+#define OTHER_FDS 512     /* what is open beside connections */
 
 /* 0755: clients have to get through. */
 static bool make_folder(const char *path, struct errbuf *err)
@@ -263,6 +265,24 @@ bool listener_adopt(struct listener *listener, uv_loop_t *loop, int fd, struct e
 		return false;
 	}
 	return prepare(listener, loop, err);
+}
+
+/* The table reaches up to the highest descriptor that was ever watched, and never shrinks. */
+void listener_make_room(struct listener *listener, size_t connections)
+{
+	int top = (int)connections + OTHER_FDS, fd;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= (rlim_t)top)
+		top = (int)limit.rlim_cur - 1;
+	fd = fcntl(listener->fd, F_DUPFD_CLOEXEC, top);
+	if (fd < 0)
+		return;
+	if (uv_poll_init(listener->poll.loop, &listener->room, fd) == 0) {
+		uv_poll_start(&listener->room, UV_READABLE, on_readable);
+		uv_close((uv_handle_t *)&listener->room, NULL);
+	}
+	close(fd);
 }
 
 void listener_start(struct listener *listener, listener_cb accepted, void *arg)

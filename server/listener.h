@@ -17,7 +17,7 @@
 typedef void (*listener_cb)(void *arg, int fd);
 
 struct listener {
-	uv_poll_t poll;
+	uv_poll_t poll, room;
 	uv_timer_t retry;
 	int fd;
 	int lock_fd; /* -1: the socket was handed to us, or we gave it up */
@@ -44,6 +44,9 @@ bool listener_open(struct listener *listener, uv_loop_t *loop, const struct list
 enum fit listener_check(const struct listener_options *options, struct errbuf *err);
 /* Takes a socket that listens already (from a service manager). */
 bool listener_adopt(struct listener *listener, uv_loop_t *loop, int fd, struct errbuf *err);
+/* Sees to it that so many connections, whatever else is open, need no memory of libuv's: it ends the process where it finds none
+ * for its table of descriptors. */
+void listener_make_room(struct listener *listener, size_t connections);
 void listener_start(struct listener *listener, listener_cb accepted, void *arg);
 /* Stops or goes on accepting; clients wait in the kernel's queue meanwhile. */
 void listener_hold(struct listener *listener, bool hold);

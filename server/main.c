@@ -53,9 +53,10 @@ static int print(const struct conf *conf, const struct faults *faults)
 static int run(const struct conf *conf, struct faults *faults)
 {
 	static struct server server; /* large, and as long-lived as the process */
+	bool unread = faults->count > 0;
 
 	start_check(conf, faults);
-	if (faults->lasting) /* what may pass shows when it is tried, and may have passed by then */
+	if (unread || faults->lasting) /* what may pass shows when it is tried, and may have passed by then */
 		return refuse(faults);
 	return server_run(&server, conf, conf->envp);
 }

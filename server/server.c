@@ -349,6 +349,7 @@ static void release(struct server *server)
 int server_run(struct server *server, const struct conf *conf, char **envp)
 {
 	struct errbuf err;
+	int rc;
 
 	memset(server, 0, sizeof *server);
 	server->conf = conf;
@@ -361,8 +362,8 @@ int server_run(struct server *server, const struct conf *conf, char **envp)
 	conf_warnings(conf, warn, &server->log);
 	if (!sdnotify_open(&server->notify, envp, &err))
 		warn(&server->log, err.text);
-	if (uv_loop_init(&server->loop) != 0) {
-		err_set(&err, "cannot make the event loop");
+	if ((rc = uv_loop_init(&server->loop)) != 0) {
+		err_set(&err, "cannot make the event loop: %s", uv_strerror(rc));
 		return could_not_start(server, &err);
 	}
 	/* The store before the socket: who sees the socket finds a daemon that can answer. A start that fails ends the process,
@@ -379,6 +380,7 @@ int server_run(struct server *server, const struct conf *conf, char **envp)
 		listener_close(&server->listener);
 		return could_not_start(server, &err);
 	}
+	listener_make_room(&server->listener, conf->max_connections);
 	listener_start(&server->listener, on_accepted, server);
 	tell_ready(server);
 	uv_run(&server->loop, UV_RUN_DEFAULT);

@@ -453,3 +453,34 @@ tests_bench_echo_SOURCES = tests/bench/echo.c
 tests_bench_echo_LDADD = $(UV_LIBS)
 TESTS += tests/bench/quick.sh
 EXTRA_DIST += tests/bench/run.sh tests/bench/rows.sh tests/bench/quick.sh
+
+# Memory that runs out, a disk that fails, and death at any moment. The programs under test are the real ones, with tests/faults/poor.c
+# in front of their main, or tests/faults/disk.c in front of the C library.
+check_LTLIBRARIES = tests/faults/libfaultdisk.la
+tests_faults_libfaultdisk_la_SOURCES = tests/faults/disk.c tests/faults/plan.h
+tests_faults_libfaultdisk_la_CFLAGS = -std=c11 $(WARN_CFLAGS)
+tests_faults_libfaultdisk_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+check_PROGRAMS += tests/faults/poor_claimd tests/faults/poor_claim
+tests_faults_poor_claimd_SOURCES = tests/faults/poor.c tests/faults/poor.h server/main.c
+tests_faults_poor_claimd_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=poor_main -DPOOR_DAEMON
+tests_faults_poor_claimd_CFLAGS = $(AM_CFLAGS) -Wno-missing-prototypes
+tests_faults_poor_claimd_LDADD = libserver.la
+tests_faults_poor_claim_SOURCES = tests/faults/poor.c tests/faults/poor.h $(claim_SOURCES)
+tests_faults_poor_claim_CPPFLAGS = $(AM_CPPFLAGS) -Dmain=poor_main
+tests_faults_poor_claim_CFLAGS = $(AM_CFLAGS) -Wno-missing-prototypes
+tests_faults_poor_claim_LDADD = $(claim_LDADD)
+if HAVE_CHECK
+faults_shared = tests/faults/ledger.c tests/faults/ledger.h tests/faults/points.c tests/faults/points.h tests/spawn.c tests/spawn.h
+faulty = tests/faults/faulty.c tests/faults/faulty.h tests/faults/plan.h $(faults_shared)
+check_PROGRAMS += tests/faults/check_nomem tests/faults/check_disk tests/faults/check_crash
+tests_faults_check_nomem_SOURCES = tests/faults/check_nomem.c tests/faults/poor.h $(faults_shared)
+tests_faults_check_nomem_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_faults_check_nomem_LDADD = $(CHECK_LIBS)
+tests_faults_check_disk_SOURCES = tests/faults/check_disk.c $(faulty)
+tests_faults_check_disk_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_faults_check_disk_LDADD = $(CHECK_LIBS)
+tests_faults_check_crash_SOURCES = tests/faults/check_crash.c $(faulty)
+tests_faults_check_crash_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_faults_check_crash_LDADD = $(CHECK_LIBS)
+TESTS += tests/faults/check_nomem tests/faults/check_disk tests/faults/check_crash
+endif
