@@ -278,7 +278,8 @@ static struct client_event route(struct client *client, bool *go_on)
 	const struct reply *reply = &client->reply;
 	if (reply->event)
 		return (struct client_event){.kind = CLIENT_EVENT, .reply = reply};
-	if (!client->greeted)
+	/* An OK that came before HELLO had left would have the calls sent without it, and in no namespace. */
+	if (!client->greeted && client->hello.sent == client->hello.size)
 		return greeted(client, go_on);
 	bool passed;
 	struct call *call = call_answered(client, &passed);

@@ -93,6 +93,18 @@ START_TEST(hello_goes_first_and_alone)
 }
 END_TEST
 
+START_TEST(a_greeting_before_hello_is_none)
+{
+	struct call call;
+	ask(&call, "CLAIM k token=0123456789abcdef");
+	input(HELLO_OK);
+	ck_assert_int_eq(client_next(&client).kind, CLIENT_BROKEN);
+	client_lost(&client);
+	ck_assert_str_eq(output(1), "HELLO proto=1 client=test/1\n");
+	call_release(&call);
+}
+END_TEST
+
 START_TEST(nothing_is_asked_after_a_refused_hello)
 {
 	struct call call;
@@ -522,6 +534,7 @@ static TCase *core_case(void)
 	TCase *tcase = tcase_create("core");
 	tcase_add_checked_fixture(tcase, core_setup, core_teardown);
 	tcase_add_test(tcase, hello_goes_first_and_alone);
+	tcase_add_test(tcase, a_greeting_before_hello_is_none);
 	tcase_add_test(tcase, nothing_is_asked_after_a_refused_hello);
 	tcase_add_test(tcase, answers_find_their_questions);
 	tcase_add_loop_test(tcase, what_is_repeated_after_a_cut, 0, (int)(sizeof(repeats) / sizeof(repeats[0])));
