@@ -286,8 +286,12 @@ static enum fit connect(struct sqlite_db *db, bool create, struct errbuf *err)
 {
 	enum owner owner;
 	enum fit result;
-	int rc = sqlite3_open_v2(db->path, &db->conn, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc;
 
+	/* Nobody asks how much memory SQLite has, and counting it takes a lock at every allocation. Heard before the first file
+	 * only. */
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	rc = sqlite3_open_v2(db->path, &db->conn, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (!db->conn) {
 		err_set(err, "out of memory");
 		return FIT_LATER;
