@@ -5,9 +5,9 @@
  *      its own only while it holds an unfinished frame, so that ten thousand idle ones cost little.
  * Out: turn_answer -> in order into `out` -> flush, once per turn of the loop -> the kernel. When the kernel has no more room the
  *      next octet, and no more, is given to libuv: its being written tells that there is room again.
- * End: the peer's end of input closes when everything is answered (it may still read: a half-closed peer; writing to one that
- *      is gone fails, so its wins count as unheard). An error of
- *      reading or writing, or no memory, closes at once; turns that are open then are detached, and end when they are answered.
+ * End: the peer's end of input closes when everything is answered: it may still read (a half-closed peer). One that is gone closes
+ *      at once, so that nothing more is done for a client that is dead; writing to it fails, so its wins count as unheard. An error
+ *      of reading or writing, or no memory, closes at once; turns that are open then are detached, and end when they are answered.
  */
 #include "conn_impl.h"
 
@@ -78,12 +78,13 @@ static void on_closed(uv_handle_t *handle)
 	if (conn->next != NULL)
 		conn->next->prev = conn->prev;
 	set->count--;
+	set->strangers -= conn->stranger;
 	mem_free(conn->in);
 	mem_free(conn->out);
 	mem_free((void *)(uintptr_t)conn->kept.data);
 	mem_free(conn);
 	if (set->emptied != NULL)
-		set->emptied(set->emptied_arg, set->count);
+		set->emptied(set->emptied_arg);
 }
 
 void turn_end(struct conn_set *set, struct turn *turn, bool heard)
@@ -127,6 +128,8 @@ void conn_close(struct conn *conn)
 		return;
 	conn->closing = true;
 	dirty_clear(conn);
+	if (conn->seat != NULL)
+		*conn->seat = NULL;
 	end_heard(conn);
 	detach(conn, &conn->sent);
 	detach(conn, &conn->open);
@@ -168,16 +171,21 @@ static bool peer_gone(const struct conn *conn)
 {
 	struct pollfd look = {.fd = -1};
 
-	if (!conn->eof || uv_fileno((const uv_handle_t *)&conn->pipe, &look.fd) != 0)
-		return false;
-	return poll(&look, 1, 0) == 1;
+	return uv_fileno((const uv_handle_t *)&conn->pipe, &look.fd) == 0 && poll(&look, 1, 0) == 1;
+}
+
+void conn_end_gone(struct conn *conn)
+{
+	if (!conn->closing && (conn->turns > 0 || conn->listening) && peer_gone(conn))
+		conn_close(conn);
 }
 
 void conn_set_drop_gone(struct conn_set *set)
 {
+	/* Of all others libuv tells. */
 	for (struct conn *conn = set->first; conn != NULL; conn = conn->next) {
-		if (!conn->closing && (conn->turns > 0 || conn->listening) && peer_gone(conn))
-			conn_close(conn);
+		if (conn->eof || conn->finishing || held_back(conn))
+			conn_end_gone(conn);
 	}
 }
 
@@ -200,10 +208,7 @@ static bool conn_flush(struct conn *conn)
 		take_kept(conn);
 	if (conn->closing)
 		return false;
-	/* At once, so that a key goes to no waiter that is dead; but what it had sent is done first. */
-	if (conn->eof && conn->turns > 0 && conn->in_len == 0 && peer_gone(conn))
-		conn_close(conn);
-	else if ((conn->finishing || (conn->eof && !conn->listening)) && all_written(conn))
+	if ((conn->finishing || (conn->eof && !conn->listening)) && all_written(conn))
 		conn_close(conn);
 	else if (!held_back(conn))
 		read_on(conn);
@@ -276,5 +281,23 @@ bool conn_open(struct conn_set *set, int fd, void *session)
 		return true;
 	}
 	read_on(conn);
+	return true;
+}
+
+bool conn_open_stranger(struct conn_set *set, int fd, void *session)
+{
+	struct conn **seat = &set->seat[set->seat_next];
+
+	if (!conn_open(set, fd, session))
+		return false;
+	set->first->stranger = true;
+	set->strangers++;
+	set->seat_next = (set->seat_next + 1) % CONN_STRANGERS;
+	if (*seat != NULL)
+		conn_close(*seat);
+	if (!set->first->closing) {
+		*seat = set->first;
+		set->first->seat = seat;
+	}
 	return true;
 }

@@ -18,6 +18,8 @@
 
 #include "../proto/proto.h"
 
+#define CONN_STRANGERS 16
+
 struct conn;
 
 /* A place in the order of a connection's answers. Embedded in whatever the owner makes of a request. */
@@ -61,11 +63,13 @@ struct conn_set {
 	uv_loop_t *loop;
 	struct conn_handler handler;
 	struct conn_limits limits;
-	struct conn *first; /* all connections */
-	struct conn *dirty; /* those with something to write or to take up again, linked */
-	size_t count;
-	char *scratch;                           /* the octets of one read */
-	void (*emptied)(void *arg, size_t left); /* a connection is gone */
+	struct conn *first;      /* all connections */
+	struct conn *dirty;      /* those with something to write or to take up again, linked */
+	size_t count, strangers; /* all, and those of them that are strangers */
+	struct conn *seat[CONN_STRANGERS];
+	size_t seat_next;           /* whoever has it came first */
+	char *scratch;              /* the octets of one read */
+	void (*emptied)(void *arg); /* a connection is gone */
 	void *emptied_arg;
 };
 
@@ -75,9 +79,12 @@ void conn_set_release(struct conn_set *set);
 /* Takes over the connected socket fd and starts reading. session: the owner's, from handler's side. False: no memory or
  * descriptor; the fd is closed and the session still the caller's. */
 bool conn_open(struct conn_set *set, int fd, void *session);
+/* The same for one who is let in only to hear that he may not come in. The one who came CONN_STRANGERS before him ends, and his
+ * bodies are not kept: so a flood of them takes nothing from the others. */
+bool conn_open_stranger(struct conn_set *set, int fd, void *session);
 void *conn_session(struct conn *conn);
-/* Ends the connections whose peer is gone although something is still to be answered: after the end of input libuv says no
- * more of a peer, and one that only closed its writing half still reads. Walks over all. */
+/* Ends the connections whose peer is gone although something is still to be answered: of a peer that is not read, since its input
+ * has ended or is held back, libuv says nothing, and one that only closed its writing half still reads. Walks over all. */
 void conn_set_drop_gone(struct conn_set *set);
 
 void turn_open(struct turn *turn, struct conn *conn, bool ordered);

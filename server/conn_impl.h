@@ -30,6 +30,8 @@ struct conn {
 	bool eof;           /* nothing more will come */
 	bool finishing;     /* nothing more is read or taken */
 	bool listening;     /* its end of input is no end */
+	bool stranger;      /* see conn_open_stranger */
+	struct conn **seat; /* its place among the strangers; NULL: none */
 
 	/* out */
 	char *out;
@@ -56,6 +58,8 @@ void dirty_mark(struct conn *conn);
 /* Watched turns end of whose answers the kernel has an octet. */
 void end_heard(struct conn *conn);
 void turn_end(struct conn_set *set, struct turn *turn, bool heard);
+/* Closes where something is still to be answered and nobody is there to hear it. */
+void conn_end_gone(struct conn *conn);
 
 /* conn_in.c */
 /* The client does not take its answers, or has too much under way. */

@@ -91,7 +91,8 @@ static size_t take_frame(struct conn *conn, char *data, size_t len)
 	struct errbuf err;
 	struct slice body = SLICE_ABSENT;
 
-	switch (frame_scan(&conn->frame, data, len, set->limits.max_line, set->limits.max_body, &err)) {
+	switch (frame_scan(&conn->frame, data, len, set->limits.max_line, conn->stranger ? 0 : set->limits.max_body,
+			   &err)) {
 	case FRAME_MORE:
 		return 0;
 	case FRAME_BROKEN:
@@ -188,7 +189,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 		conn->reading = false;
 		if (n == UV_EOF) {
 			uv_read_stop(stream);
-			conn->eof = true;
+			conn->eof = true; /* what is left of the input is an unfinished line */
+			conn_end_gone(conn);
 			dirty_mark(conn);
 		} else {
 			conn_close(conn);

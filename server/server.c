@@ -172,6 +172,12 @@ static void on_signal(uv_signal_t *handle, int number)
 	server_stop_asked(handle->data);
 }
 
+/* Those who may not come in do not count. */
+static bool is_full(const struct server *server)
+{
+	return server->conns.count - server->conns.strangers >= server->conf->max_connections;
+}
+
 static void on_accepted(void *arg, int fd)
 {
 	struct server *server = arg;
@@ -181,21 +187,22 @@ static void on_accepted(void *arg, int fd)
 		close(fd);
 		return;
 	}
-	if (!conn_open(&server->conns, fd, session)) {
+	if (session->admitted ? !conn_open(&server->conns, fd, session)
+			      : !conn_open_stranger(&server->conns, fd, session)) {
 		session_free(session);
 		return;
 	}
 	server->stats.connections++;
 	server->stats.connections_total++;
-	if (server->conns.count >= server->conf->max_connections)
+	if (is_full(server))
 		listener_hold(&server->listener, true);
 }
 
-static void on_conn_gone(void *arg, size_t left)
+static void on_conn_gone(void *arg)
 {
 	struct server *server = arg;
 
-	if (left < server->conf->max_connections && server->phase <= PHASE_DRAINING)
+	if (!is_full(server) && server->phase <= PHASE_DRAINING)
 		listener_hold(&server->listener, false);
 }
 

@@ -43,6 +43,25 @@ metric()
 	curl -s --max-time 20 --unix-socket "$dir/a" http://claimd/metrics | sed -n "s/^$1 //p"
 }
 
+# accepted N: so many clients have come in since the daemon began.
+accepted()
+{
+	[ "$(metric claimd_accepted_connections_total)" -ge "$1" ]
+}
+
+# crowd COMMAND...: 40 clients, run by this command where there is one, that come and say nothing.
+crowd()
+{
+	[ -p "$dir/idle" ] || mkfifo "$dir/idle"
+	exec 9<>"$dir/idle"
+	for _ in $(seq 40); do
+		"$@" socat - "UNIX-CONNECT:$CLAIMD_SOCKET" <"$dir/idle" >/dev/null 2>&1 &
+		pids="$pids $!"
+		disown # its end is of no interest
+	done
+	until_ok 'a crowd comes in' accepted 40
+}
+
 lines()
 {
 	grep -c " $1 " "$dir/log"
@@ -81,6 +100,12 @@ same 'each is counted' $((before + 100)) "$(metric claimd_denied_total)"
 same 'not each is logged' 0 $?
 [ "$(lines denied)" -ge "$before" ]
 same 'the first ones are' 0 $?
+
+# Those who are let in only to be told do not take the places of others, nor keep each other from being told.
+start --allow-uid "$other" --operator-uid "$other" --max-connections 2
+crowd
+same 'a crowd: few of it stay' 16 "$(metric claimd_connections)"
+same 'behind it: told as ever' 'ERR denied' "$(words PING)"
 
 # ---- who may settle by hand ----
 
@@ -187,6 +212,9 @@ real_users()
 	# More groups than anybody would make room for.
 	same 'by the last of many' WON "$(as 1002 "$(seq -s , 5000 6000),2002" 'CLAIM d')"
 	same 'root needs no list' WON "$(words 'CLAIM e')"
+	start --socket-mode 0666 --allow-uid 1001 --max-connections 1
+	crowd setpriv --reuid 1002 --regid 1002 --clear-groups
+	same 'a crowd that may not come in keeps nobody out' WON "$(as 1001 '' 'CLAIM a')"
 }
 
 # A user cannot become another one; what is above has asked all the same questions.

@@ -18,7 +18,7 @@
 
 struct seen {
 	struct turn turn; /* first, so that the one is the other */
-	bool ended, heard;
+	bool ended, heard, gone;
 };
 
 static uv_loop_t loop;
@@ -73,7 +73,7 @@ static void on_ended(void *arg, struct turn *turn, bool heard)
 static void on_gone(void *arg, struct turn *turn)
 {
 	(void)arg;
-	(void)turn;
+	((struct seen *)(void *)turn)->gone = true;
 }
 
 static void on_closed(void *arg, void *session)
@@ -372,6 +372,125 @@ START_TEST(who_sends_without_end_takes_turns)
 }
 END_TEST
 
+/* ---- clients that are gone ---- */
+
+/* The store is flushed behind this, and must not be asked on behalf of the dead. */
+START_TEST(who_is_gone_is_let_go_where_that_is_read)
+{
+	int whole = open_pair(), unfinished = open_pair();
+
+	say(whole, "a\n");
+	say(unfinished, "b\nunfini");
+	close(whole);
+	close(unfinished);
+	uv_run(&loop, UV_RUN_NOWAIT);
+	ck_assert(seen[0].gone && seen[1].gone);
+}
+END_TEST
+
+START_TEST(half_closed_and_then_gone_is_found)
+{
+	int fd = open_pair();
+
+	say(fd, "a\n");
+	shutdown(fd, SHUT_WR);
+	pump();
+	conn_set_drop_gone(&set);
+	ck_assert(!seen[0].gone);
+	close(fd);
+	pump();
+	ck_assert(!seen[0].gone); /* libuv does not tell */
+	conn_set_drop_gone(&set);
+	ck_assert(seen[0].gone);
+}
+END_TEST
+
+START_TEST(gone_while_held_back_is_found)
+{
+	int fd = open_pair();
+
+	set.limits.max_turns = 1;
+	say(fd, "a\nb\n");
+	conn_set_drop_gone(&set);
+	ck_assert(!seen[0].gone);
+	close(fd);
+	pump();
+	ck_assert(!seen[0].gone);
+	conn_set_drop_gone(&set);
+	ck_assert(seen[0].gone);
+}
+END_TEST
+
+START_TEST(gone_after_its_last_request_is_found)
+{
+	int fd = open_pair();
+
+	say(fd, "a\n");
+	conn_finish(set.first);
+	say(fd, "b\n"); /* from here on nothing is read */
+	conn_set_drop_gone(&set);
+	ck_assert(!seen[0].gone);
+	close(fd);
+	pump();
+	ck_assert(!seen[0].gone);
+	conn_set_drop_gone(&set);
+	ck_assert(seen[0].gone);
+}
+END_TEST
+
+/* ---- strangers ---- */
+
+static int open_stranger(void)
+{
+	int fd[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd), 0);
+	ck_assert(conn_open_stranger(&set, fd[0], NULL));
+	return fd[1];
+}
+
+static bool is_closed(int fd)
+{
+	char octet;
+
+	return read(fd, &octet, 1) == 0;
+}
+
+START_TEST(strangers_make_room_for_each_other)
+{
+	int friend = open_pair(), fd[3 * CONN_STRANGERS];
+
+	for (int i = 0; i < 3 * CONN_STRANGERS; i++) {
+		fd[i] = open_stranger();
+		pump();
+		ck_assert_uint_le(set.strangers, CONN_STRANGERS);
+		ck_assert_uint_eq(set.count, set.strangers + 1);
+	}
+	for (int i = 0; i < 3 * CONN_STRANGERS; i++)
+		ck_assert_int_eq(is_closed(fd[i]), i < 2 * CONN_STRANGERS);
+	ck_assert(!is_closed(friend));
+	/* Who goes leaves a place that the next one takes. */
+	close(fd[2 * CONN_STRANGERS]);
+	pump();
+	ck_assert_uint_eq(set.strangers, CONN_STRANGERS - 1);
+	fd[0] = open_stranger();
+	pump();
+	ck_assert_uint_eq(set.strangers, CONN_STRANGERS);
+	ck_assert(!is_closed(fd[2 * CONN_STRANGERS + 1]));
+}
+END_TEST
+
+START_TEST(the_bodies_of_strangers_are_not_kept)
+{
+	int fd = open_stranger();
+
+	say(fd, "a body=90\nxxxxxxxxxx");
+	ck_assert_uint_eq(set.first->in_len, 0);
+	ck_assert_uint_eq(set.first->drain, 81);
+	close(fd);
+}
+END_TEST
+
 /* ---- HTTP ---- */
 
 START_TEST(http_with_a_large_body_keeps_its_line)
@@ -438,6 +557,12 @@ int main(void)
 	tcase_add_test(tests, who_is_always_behind_costs_no_more_for_it);
 	tcase_add_test(tests, a_large_answer_to_come_holds_back);
 	tcase_add_test(tests, who_sends_without_end_takes_turns);
+	tcase_add_test(tests, who_is_gone_is_let_go_where_that_is_read);
+	tcase_add_test(tests, half_closed_and_then_gone_is_found);
+	tcase_add_test(tests, gone_while_held_back_is_found);
+	tcase_add_test(tests, gone_after_its_last_request_is_found);
+	tcase_add_test(tests, strangers_make_room_for_each_other);
+	tcase_add_test(tests, the_bodies_of_strangers_are_not_kept);
 	tcase_add_test(tests, http_with_a_large_body_keeps_its_line);
 	tcase_add_test(tests, who_waits_for_an_answer_is_not_left);
 	suite_add_tcase(suite, tests);

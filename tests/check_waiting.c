@@ -203,12 +203,13 @@ START_TEST(half_closed_and_then_gone_is_found)
 }
 END_TEST
 
-START_TEST(a_win_on_the_way_to_a_dead_waiter_is_not_lost)
+/* The daemon stands still meanwhile, so that it finds both at once: the key is given back, and the first in the line is gone. */
+static void released_past_the_dead(const char *line, const char *won)
 {
 	int fd, next;
 
 	hold("1h");
-	fd = waiter(1, "CLAIM k lease=1h wait=1m\n");
+	fd = waiter(1, line);
 	next = waiter(2, "CLAIM k lease=1h wait=1m\n");
 	kill(daemon_.pid, SIGSTOP);
 	{
@@ -219,8 +220,22 @@ START_TEST(a_win_on_the_way_to_a_dead_waiter_is_not_lost)
 		kill(daemon_.pid, SIGCONT);
 		close(other);
 	}
-	starts(wire_line(next), "WON");
+	line = wire_line(next);
+	starts(line, "WON");
+	ck_assert_ptr_nonnull(strstr(line, won));
 	close(next);
+}
+
+START_TEST(a_win_on_the_way_to_a_dead_waiter_is_not_lost)
+{
+	released_past_the_dead("CLAIM k lease=1h wait=1m\n", " was=free");
+}
+END_TEST
+
+/* Its win would stand, since it brought its token; so there must be none. */
+START_TEST(a_dead_waiter_wins_nothing)
+{
+	released_past_the_dead("CLAIM k lease=1h wait=1m token=0123456789abcdef\n", " attempts=2 ");
 }
 END_TEST
 
@@ -272,6 +287,7 @@ static TCase *tests_on(const char *name, void (*setup)(void))
 	tcase_add_test(tests, half_closed_is_not_gone);
 	tcase_add_test(tests, half_closed_and_then_gone_is_found);
 	tcase_add_test(tests, a_win_on_the_way_to_a_dead_waiter_is_not_lost);
+	tcase_add_test(tests, a_dead_waiter_wins_nothing);
 	tcase_add_test(tests, a_stop_tells_who_waits);
 	return tests;
 }
