@@ -16,8 +16,12 @@
 #define PROTO_MAX_LINE 8192  /* octets before the LF */
 #define PROTO_MAX_KEY 1024   /* decoded, with its namespace */
 #define PROTO_MAX_BODY 65536 /* default; a setting of the daemon */
+#define PROTO_MAX_JSON 65536 /* of KEY, whatever the setting is: the daemon stands still while it makes one */
 #define PROTO_MAX_FIELDS 32  /* options of a request, fields of a reply */
 #define PROTO_MIN_TOKEN 16
+/* As long as an address takes with ".new" behind it, under which the socket is made. */
+#define PROTO_MAX_SOCKET_PATH 103
+
 #define PROTO_MAX_INTEGER ((INT64_C(1) << 53) - 1)
 #define PROTO_MAX_LEASE_MS (INT64_C(365) * 24 * 3600 * 1000)
 #define PROTO_NEVER INT64_MAX /* a ttl in ms that never ends */
@@ -205,6 +209,8 @@ void escape_write(struct writer *w, struct slice text, bool is_key);
 bool escape_decode(char *data, size_t len, size_t *out_len);
 /* "250ms" "30s" "15m" "24h" "7d" to ms, at most PROTO_MAX_INTEGER; with allow_never also "never" -> PROTO_NEVER. */
 bool duration_parse(struct slice text, bool allow_never, int64_t *ms);
+/* A time and a duration, or two durations, in any unit; PROTO_NEVER where one is that or the sum is too far. */
+int64_t time_add(int64_t a, int64_t b);
 /* Decimal, no sign, no leading "+", 0 .. 2^53-1. */
 bool integer_parse(struct slice text, int64_t *n);
 

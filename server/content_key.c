@@ -280,8 +280,14 @@ static enum err hash(const cJSON *tree, size_t cap, char out[65], struct errbuf 
 enum err content_key(const struct content_key_ask *ask, char out[65], struct errbuf *err)
 {
 	cJSON *tree = NULL;
-	enum err code = read_tree(ask->json, &tree, err);
+	enum err code;
 
+	if (ask->json.len > PROTO_MAX_JSON) {
+		err_set(err, "KEY takes at most %d octets of JSON: send only what tells one job from another",
+			PROTO_MAX_JSON);
+		return ERR_TOOBIG;
+	}
+	code = read_tree(ask->json, &tree, err);
 	if (code == ERR_NONE)
 		code = choose(tree, OPT_FIELDS, ask->fields, err);
 	if (code == ERR_NONE)

@@ -20,8 +20,8 @@ struct content_key_ask {
 };
 
 /*
- * 64 lower-case hex digits and a NUL. ERR_BADKEY: no key can be made of it; ERR_BADOPT: a list is malformed; ERR_BUSY: no
- * memory. *err says what to do about it.
+ * 64 lower-case hex digits and a NUL. ERR_BADKEY: no key can be made of it; ERR_TOOBIG: it is above PROTO_MAX_JSON; ERR_BADOPT:
+ * a list is malformed; ERR_BUSY: no memory. *err says what to do about it.
  *
  * Not for two threads at a time: the hooks of cJSON are of the whole process. Nothing else in the daemon uses cJSON.
  */

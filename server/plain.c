@@ -52,6 +52,7 @@ void plain_hello(struct call *call, const struct request *req)
 	reply_number(&w, "max_fp", (int64_t)option_info(OPT_FP)->limit);
 	reply_number(&w, "max_token", (int64_t)option_info(OPT_TOKEN)->limit);
 	reply_number(&w, "max_tag", (int64_t)option_info(OPT_TAG)->limit);
+	reply_number(&w, "max_json", PROTO_MAX_JSON);
 	reply_end(&w, call->tag, SLICE_ABSENT);
 	turn_answer(&call->turn, writer_done(&w), SLICE_ABSENT);
 }
@@ -152,7 +153,7 @@ void plain_key(struct call *call, const struct request *req, bool oversize)
 	enum err code;
 
 	if (oversize) {
-		call_refuse(call, ERR_TOOBIG, "the JSON is above max_body");
+		call_refuse(call, ERR_TOOBIG, "the JSON is above max_body: send only what tells one job from another");
 		return;
 	}
 	ask.fields = option_text(req, OPT_FIELDS);

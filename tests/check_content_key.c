@@ -1,6 +1,6 @@
 /*
  * check_content_key.c - KEY: what is chosen of an object and how it is rounded, lists that cannot be read, that there is never a
- * key of nothing, and no memory.
+ * key of nothing, how large an object may be, and no memory.
  */
 #include <check.h>
 #include <stdio.h>
@@ -265,6 +265,32 @@ START_TEST(long_names_do_not_push_the_advice_out)
 }
 END_TEST
 
+/* An object of so many octets, with as many values as fit: they are what costs time. */
+static const char *object_of(size_t octets)
+{
+	static char json[PROTO_MAX_JSON + 2];
+	size_t len = (size_t)sprintf(json, "{\"a\":[1");
+
+	while (len + 4 <= octets)
+		len += (size_t)sprintf(json + len, ",1");
+	if (len + 2 < octets)
+		json[len++] = ' ';
+	sprintf(json + len, "]}");
+	return json;
+}
+
+/* The loop of the daemon stands still meanwhile, so max_body must not be the limit. */
+START_TEST(json_at_the_limit_and_beyond)
+{
+	ck_assert_uint_eq(strlen(object_of(PROTO_MAX_JSON)), PROTO_MAX_JSON);
+	ck_assert_int_eq(key(object_of(PROTO_MAX_JSON), NULL, NULL, NULL), ERR_NONE);
+	ck_assert_uint_eq(strlen(object_of(PROTO_MAX_JSON + 1)), PROTO_MAX_JSON + 1);
+	ck_assert_int_eq(key(object_of(PROTO_MAX_JSON + 1), NULL, NULL, NULL), ERR_TOOBIG);
+	ck_assert_ptr_nonnull(strstr(err.text, "at most 65536 octets"));
+	ck_assert_ptr_nonnull(strstr(err.text, "send only"));
+}
+END_TEST
+
 START_TEST(each_allocation_may_fail)
 {
 	size_t refusals = 0;
@@ -302,6 +328,7 @@ int main(void)
 	tcase_add_loop_test(tests, it_is_refused, 0, sizeof refused / sizeof refused[0]);
 	tcase_add_test(tests, a_nul_or_the_end_behind_a_backslash_and_no_body_are_refused);
 	tcase_add_test(tests, long_names_do_not_push_the_advice_out);
+	tcase_add_test(tests, json_at_the_limit_and_beyond);
 	tcase_add_test(tests, each_allocation_may_fail);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_NORMAL);

@@ -174,6 +174,8 @@ START_TEST(each_limit_of_hello)
 		snprintf(field, sizeof field, "%s=%zu", limits[i].name, option_info(limits[i].option)->limit);
 		ck_assert_msg(strstr(text, field) != NULL, "%s is not there", field);
 	}
+	snprintf(field, sizeof field, "max_json=%d", PROTO_MAX_JSON);
+	ck_assert_msg(strstr(text, field) != NULL, "%s is not there", field);
 	snprintf(field, sizeof field, "max_line=%d", PROTO_MAX_LINE);
 	ck_assert_ptr_nonnull(strstr(text, field));
 	snprintf(field, sizeof field, "max_body=%d max_key=%d ", PROTO_MAX_BODY, PROTO_MAX_KEY);
