@@ -237,7 +237,7 @@ static int submit(claim_conn *conn, const struct submission *what, claim_callbac
 		mem_free(async);
 		return conn_fail(conn, CLAIM_E_NOMEM, claim_strerror(CLAIM_E_NOMEM));
 	}
-	async->deadline_ms = time_after(time_after(link_now_ms(), conn->timeout_ms), what->more_ms);
+	async->deadline_ms = time_add(time_add(link_now_ms(), conn->timeout_ms), what->more_ms);
 	async->unasked = what->guards && conn->disabled;
 	if (async->unasked)
 		async->deadline_ms = 0;

@@ -47,27 +47,6 @@ struct duration_text show_duration(int64_t ms)
 
 /* ---- characters ---- */
 
-/* Octets of the UTF-8 character at text, 0 when there is none. */
-static size_t utf8_len(struct slice text)
-{
-	const unsigned char *c = (const unsigned char *)text.data;
-	size_t n = c[0] < 0x80                   ? 1
-		   : c[0] >= 0xc2 && c[0] < 0xe0 ? 2
-		   : c[0] >= 0xe0 && c[0] < 0xf0 ? 3
-		   : c[0] >= 0xf0 && c[0] < 0xf5 ? 4
-						 : 0;
-	if (n == 0 || n > text.len)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-	/* overlong forms, surrogates, beyond the last one */
-	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] >= 0xa0) || (c[0] == 0xf0 && c[1] < 0x90) ||
-	    (c[0] == 0xf4 && c[1] >= 0x90))
-		return 0;
-	return n;
-}
-
 static uint32_t utf8_code(struct slice octets)
 {
 	static const unsigned char first[] = {0x7f, 0x7f, 0x1f, 0x0f, 0x07};
@@ -122,7 +101,7 @@ static size_t code_width(uint32_t code)
 
 struct glyph text_glyph(struct slice *text)
 {
-	size_t n = utf8_len(*text);
+	size_t n = utf8_octets(*text);
 	struct glyph glyph = {.octets = {text->data, n ? n : 1}};
 	glyph.plain = n > 0 && !is_control(utf8_code(glyph.octets));
 	glyph.width = glyph.plain ? code_width(utf8_code(glyph.octets)) : 4 * glyph.octets.len;
@@ -134,7 +113,7 @@ struct glyph text_glyph(struct slice *text)
 bool text_is_utf8(struct slice text)
 {
 	while (text.len > 0) {
-		size_t n = utf8_len(text);
+		size_t n = utf8_octets(text);
 		if (n == 0 || *text.data == '\0')
 			return false;
 		text.data += n;

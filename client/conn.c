@@ -102,11 +102,6 @@ bool conn_nobody_there(const claim_conn *conn)
 	return link->fd < 0 && link->sys_errno != 0 && link->sys_errno != EAGAIN;
 }
 
-int64_t time_after(int64_t ms, int64_t more_ms)
-{
-	return more_ms > INT64_MAX - ms ? INT64_MAX : ms + more_ms;
-}
-
 bool conn_line_good(struct slice line, bool added)
 {
 	return line.len > 0 && line.len <= PROTO_MAX_LINE - (added ? CALL_ADDS : 0) &&

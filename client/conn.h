@@ -64,8 +64,6 @@ int conn_answer(claim_conn *conn, const struct client_event *event);
 int conn_give_up(claim_conn *conn, struct call *call);
 /* Nobody listens there, and waiting a moment would not change that. */
 bool conn_nobody_there(const claim_conn *conn);
-/* A time so much later; INT64_MAX where that is too far. */
-int64_t time_after(int64_t ms, int64_t more_ms);
 /* May this line be sent? `added`: it gets a tag or a body. */
 bool conn_line_good(struct slice line, bool added);
 

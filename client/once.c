@@ -105,7 +105,7 @@ static int settle_not(claim_run *run, int code)
 
 static int settle_surely(claim_run *run, enum claim_outcome outcome, int64_t settle_ms)
 {
-	int64_t until_ms = time_after(link_now_ms(), settle_ms ? settle_ms : SETTLE_MS), pause_ms = PAUSE_MIN_MS;
+	int64_t until_ms = time_add(link_now_ms(), settle_ms ? settle_ms : SETTLE_MS), pause_ms = PAUSE_MIN_MS;
 	int code = settle(run, outcome);
 	while (worth_repeating(code) && link_now_ms() < until_ms) {
 		poll(NULL, 0, (int)link_jitter(&run->conn->link, pause_ms));

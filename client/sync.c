@@ -123,7 +123,7 @@ static int call_line(claim_conn *conn, struct slice line, struct slice body, int
 	if (!call_init(&conn->call, line, body))
 		return call_fail(conn, CLAIM_E_NOMEM, claim_strerror(CLAIM_E_NOMEM));
 	conn->open = true;
-	conn->deadline_ms = time_after(time_after(link_now_ms(), conn->timeout_ms), more_ms);
+	conn->deadline_ms = time_add(time_add(link_now_ms(), conn->timeout_ms), more_ms);
 	client_ask(&conn->link.client, &conn->call);
 	return call_wait(conn);
 }

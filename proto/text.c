@@ -80,6 +80,53 @@ struct slice slice_trim(struct slice text)
 	return text;
 }
 
+/* Overlong forms, surrogates and what is beyond U+10FFFF show in the second octet. */
+size_t utf8_octets(struct slice text)
+{
+	const unsigned char *s = (const unsigned char *)text.data;
+	size_t octets = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+	unsigned char low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
+	unsigned char high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
+
+	if (octets > text.len || (octets > 1 && (s[1] < low || s[1] > high)))
+		return 0;
+	for (size_t i = 2; i < octets; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	return octets;
+}
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+	size_t ab = a < b ? a : b;
+
+	return ab < c ? ab : c;
+}
+
+size_t word_distance(struct slice a, struct slice b)
+{
+	size_t row[3][TEXT_MAX_WORD + 1]; /* the last three rows of the table, in turn */
+
+	if (a.len > TEXT_MAX_WORD || b.len > TEXT_MAX_WORD)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= b.len; j++)
+		row[0][j] = j;
+	for (size_t i = 1; i <= a.len; i++) {
+		size_t *now = row[i % 3], *above = row[(i - 1) % 3], *above2 = row[(i + 1) % 3];
+
+		now[0] = i;
+		for (size_t j = 1; j <= b.len; j++) {
+			bool same = a.data[i - 1] == b.data[j - 1];
+
+			now[j] = least(above[j] + 1, now[j - 1] + 1, above[j - 1] + !same);
+			if (i > 1 && j > 1 && a.data[i - 1] == b.data[j - 2] && a.data[i - 2] == b.data[j - 1] &&
+			    above2[j - 2] + 1 < now[j])
+				now[j] = above2[j - 2] + 1;
+		}
+	}
+	return row[a.len % 3][b.len];
+}
+
 void writer_init(struct writer *w, char *data, size_t cap)
 {
 	*w = (struct writer){.data = data, .cap = cap};

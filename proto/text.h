@@ -35,6 +35,14 @@ struct slice slice_cut(struct slice *text, char end);
 /* Without spaces, tabs and CR on either side. */
 struct slice slice_trim(struct slice text);
 
+/* How many octets the character of UTF-8 has with which the text begins; 0: it begins with none. The text is not empty. */
+size_t utf8_octets(struct slice text);
+
+#define TEXT_MAX_WORD 63
+/* How many octets must be put in, taken out, changed or swapped with the next one to make b of a. SIZE_MAX where one of
+ * the two has more than TEXT_MAX_WORD octets. */
+size_t word_distance(struct slice a, struct slice b);
+
 /* Writes into storage of a fixed size and never past it. When something did not fit, `full`
  * is set, nothing of that piece is written, and later pieces are refused too. */
 struct writer {

@@ -136,3 +136,10 @@ bool duration_parse(struct slice text, bool allow_never, int64_t *ms)
 	*ms = count * unit;
 	return true;
 }
+
+int64_t time_add(int64_t a, int64_t b)
+{
+	if (a == PROTO_NEVER || b == PROTO_NEVER || (b > 0 && a > PROTO_NEVER - b))
+		return PROTO_NEVER;
+	return a + b;
+}

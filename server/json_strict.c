@@ -137,23 +137,6 @@ static bool scan_escape(struct scan *scan)
 	return true;
 }
 
-/* How many octets are one character of UTF-8 here, 0: none. Overlong forms, surrogates and what is beyond U+10FFFF
- * show in the second octet. */
-static size_t utf8_octets(struct slice text)
-{
-	const unsigned char *s = (const unsigned char *)text.data;
-	size_t octets = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-	unsigned char low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
-	unsigned char high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
-
-	if (octets > text.len || (octets > 1 && (s[1] < low || s[1] > high)))
-		return 0;
-	for (size_t i = 2; i < octets; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	return octets;
-}
-
 static bool scan_string(struct scan *scan)
 {
 	scan->at++;

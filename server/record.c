@@ -13,13 +13,6 @@
 
 /* ---- times ---- */
 
-int64_t time_add(int64_t a, int64_t b)
-{
-	if (a == TIME_NEVER || b == TIME_NEVER || (b > 0 && a > TIME_NEVER - b))
-		return TIME_NEVER;
-	return a + b;
-}
-
 int64_t time_left_ms(int64_t until, int64_t now)
 {
 	uint64_t left_us;

@@ -13,7 +13,7 @@
 
 #include "../proto/proto.h"
 
-#define TIME_NEVER INT64_MAX
+#define TIME_NEVER PROTO_NEVER
 
 enum state {
 	STATE_ABSENT, /* there is no record */
@@ -111,8 +111,6 @@ enum state record_shown(const struct record *rec, int64_t now);
 int64_t record_left_ms(const struct record *rec, int64_t now);
 /* Microseconds until `until` as ms, rounded up; PROTO_NEVER for TIME_NEVER; never below 0. */
 int64_t time_left_ms(int64_t until, int64_t now);
-/* a + b, TIME_NEVER when that is what it comes to. */
-int64_t time_add(int64_t a, int64_t b);
 
 /* "absent" "claimed" "done" "failed" "unknown" "free". */
 struct slice state_name(enum state state);

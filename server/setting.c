@@ -72,36 +72,6 @@ void setting_name(const char *name, bool twin, enum setting_form form, char out[
 	out[w.len] = 0;
 }
 
-/* How many letters must be put in, taken out, changed or swapped with their neighbour; more than `limit` where the lengths
- * alone say so, or where a word is too long to be compared. */
-static size_t distance(const char *a, const char *b, size_t limit)
-{
-	size_t len_a = strlen(a), len_b = strlen(b);
-	size_t row[3][SETTING_MAX_NAME]; /* the last three rows of the table, in turn */
-
-	if (len_a > len_b + limit || len_b > len_a + limit || len_b >= SETTING_MAX_NAME)
-		return limit + 1;
-	for (size_t j = 0; j <= len_b; j++)
-		row[0][j] = j;
-	for (size_t i = 1; i <= len_a; i++) {
-		size_t *now = row[i % 3], *above = row[(i - 1) % 3], *above2 = row[(i + 1) % 3];
-
-		now[0] = i;
-		for (size_t j = 1; j <= len_b; j++) {
-			size_t best = above[j - 1] + (a[i - 1] != b[j - 1]);
-
-			if (above[j] + 1 < best)
-				best = above[j] + 1;
-			if (now[j - 1] + 1 < best)
-				best = now[j - 1] + 1;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && above2[j - 2] + 1 < best)
-				best = above2[j - 2] + 1;
-			now[j] = best;
-		}
-	}
-	return row[len_a % 3][len_b];
-}
-
 /* Keeps `name` in out when it is nearer than what was found before. */
 static void consider(const char *wrong, const char *name, bool twin, enum setting_form form, size_t *best,
 		     char out[SETTING_MAX_NAME])
@@ -110,7 +80,7 @@ static void consider(const char *wrong, const char *name, bool twin, enum settin
 	size_t far;
 
 	setting_name(name, twin, form, own);
-	far = distance(wrong, own, *best);
+	far = word_distance(slice_from(wrong), slice_from(own));
 	if (far < *best) {
 		*best = far;
 		memcpy(out, own, sizeof(own));

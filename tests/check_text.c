@@ -62,6 +62,71 @@ START_TEST(slice_start_and_case)
 }
 END_TEST
 
+/* ---- characters and words ---- */
+
+START_TEST(characters_of_utf8)
+{
+	static const struct {
+		const char *text;
+		size_t octets;
+	} row[] = {{"a", 1},
+		   {"\x7f", 1},
+		   {"\x80", 0}, /* the middle of one */
+		   {"\xc1\xbf", 0},
+		   {"\xc2\x80", 2},
+		   {"\xc2", 0}, /* cut */
+		   {"\xdf\xbf", 2},
+		   {"\xe0\x9f\xbf", 0}, /* overlong */
+		   {"\xe0\xa0\x80", 3},
+		   {"\xe2\x82\xac.", 3},
+		   {"\xe2\x82", 0},
+		   {"\xe2\x82.", 0},
+		   {"\xed\x9f\xbf", 3},
+		   {"\xed\xa0\x80", 0}, /* a surrogate */
+		   {"\xf0\x8f\xbf\xbf", 0},
+		   {"\xf0\x90\x80\x80", 4},
+		   {"\xf0\x9f\x98", 0},
+		   {"\xf4\x8f\xbf\xbf", 4},
+		   {"\xf4\x90\x80\x80", 0}, /* beyond the last one */
+		   {"\xf5\x80\x80\x80", 0},
+		   {"\xff", 0}};
+
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+		ck_assert_msg(utf8_octets(slice_from(row[i].text)) == row[i].octets, "row %zu", i);
+	ck_assert_uint_eq(utf8_octets(SLICE_OF("\0")), 1);
+}
+END_TEST
+
+START_TEST(distances_of_words)
+{
+	static const struct {
+		const char *a, *b;
+		size_t distance;
+	} row[] = {{"", "", 0},
+		   {"status", "status", 0},
+		   {"", "abc", 3},
+		   {"claim", "clam", 1},
+		   {"claim", "clxaim", 1},
+		   {"claim", "cloim", 1},
+		   {"claim", "calim", 1}, /* two that are swapped */
+		   {"kitten", "sitting", 3},
+		   {"ab", "ba", 1},
+		   {"ca", "abc", 3}};
+	char longer[TEXT_MAX_WORD + 1];
+
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+		struct slice a = slice_from(row[i].a), b = slice_from(row[i].b);
+
+		ck_assert_uint_eq(word_distance(a, b), row[i].distance);
+		ck_assert_uint_eq(word_distance(b, a), row[i].distance);
+	}
+	memset(longer, 'x', sizeof longer);
+	ck_assert_uint_eq(word_distance(SLICE_OF("x"), (struct slice){longer, TEXT_MAX_WORD}), TEXT_MAX_WORD - 1);
+	ck_assert(word_distance(SLICE_OF("x"), (struct slice){longer, sizeof longer}) == SIZE_MAX);
+	ck_assert(word_distance((struct slice){longer, sizeof longer}, SLICE_OF("x")) == SIZE_MAX);
+}
+END_TEST
+
 /* ---- the writer ---- */
 
 START_TEST(writer_stops_at_its_end)
@@ -227,6 +292,8 @@ int main(void)
 	tcase_add_test(tcase, slices_are_cut_and_trimmed);
 	tcase_add_test(tcase, slice_order_is_of_octets);
 	tcase_add_test(tcase, slice_start_and_case);
+	tcase_add_test(tcase, characters_of_utf8);
+	tcase_add_test(tcase, distances_of_words);
 	tcase_add_test(tcase, writer_stops_at_its_end);
 	tcase_add_test(tcase, writer_takes_no_part_of_a_piece);
 	tcase_add_test(tcase, writer_integers);
