@@ -68,6 +68,7 @@ enum arg {
 	ARG_EXCEPT,
 	ARG_ROUND,
 	ARG_STORE,
+	ARG_GONE,
 	ARG_PATIENCE,
 	ARG_PROMETHEUS,
 	ARG_SOCKET,
@@ -128,6 +129,10 @@ struct args {
 	int64_t number[ARG__COUNT]; /* ms, octets or a plain integer */
 	const char *key;            /* the operand, whatever it is; NULL: none */
 	char **command;             /* NULL-terminated */
+	const char *apart;          /* what stands behind an option that takes a value behind a = only; NULL: nothing */
+	enum arg apart_from;
+	struct errbuf key_fault; /* "": none. It is told when all else is good, so that the report is known */
+	bool key_bad;            /* nothing else is wrong */
 };
 
 const struct arg_info *arg_info(enum arg arg);
@@ -182,6 +187,8 @@ int cli_stats(struct cli *cli, const struct args *args);
 /* cli_alive.c */
 int cli_ping(struct cli *cli, const struct args *args);
 int cli_wait(struct cli *cli, const struct args *args);
+/* cli_shutdown.c */
+int cli_shutdown(struct cli *cli, const struct args *args);
 /* cli_watch.c, cli_top.c, cli_doctor.c */
 int cli_watch(struct cli *cli, const struct args *args);
 int cli_top(struct cli *cli, const struct args *args);

@@ -68,6 +68,8 @@ static const struct arg_info arg_table[ARG__COUNT] = {
     [ARG_EXCEPT] = {"except", ARG_KIND_TEXT, OPT_EXCEPT, "PATHS", "these do not: message_id,publish_time"},
     [ARG_ROUND] = {"round", ARG_KIND_TEXT, OPT_ROUND, "PATHS", "digits after the point of these numbers: amount:2"},
     [ARG_STORE] = {"store", ARG_KIND_FLAG, NONE, NULL, "its store must answer, too"},
+    [ARG_GONE] = {"wait", ARG_KIND_MAYBE_DURATION, NONE, "D",
+		  "come back when the daemon is gone, after so long at most (for ever)"},
     [ARG_PATIENCE] = {"timeout", ARG_KIND_DURATION, NONE, "D", "give up after so long (never)"},
     [ARG_PROMETHEUS] = {"prometheus", ARG_KIND_FLAG, NONE, NULL, "in the text format of Prometheus"},
     [ARG_SOCKET] = {"socket", ARG_KIND_TEXT, NONE, "PATH", "the daemon's socket"},
@@ -177,7 +179,7 @@ static bool value_read(struct args *args, enum arg arg, const char *text, struct
 	const struct arg_info *info = &arg_table[arg];
 	struct slice value = slice_from(text);
 	int64_t *number = &args->number[arg];
-	if (value.len == 0) {
+	if (value.len == 0 && arg != ARG_KEY) {
 		err_set(err, "--%s is empty: is a variable not set?", info->name);
 		return false;
 	}
@@ -231,14 +233,10 @@ static bool key_take(struct args *args, const char *word, struct errbuf *err)
 		err_set(err, "the key is given twice: \"%.60s\"", word);
 		return false;
 	}
-	if (!*word) {
-		err_set(err, "the key is empty: is a variable not set?");
-		return false;
-	}
-	if (strlen(word) > PROTO_MAX_KEY) {
-		err_set(err, "the key has %zu octets, more than %d", strlen(word), PROTO_MAX_KEY);
-		return false;
-	}
+	if (!*word)
+		err_set(&args->key_fault, "the key is empty: is a variable not set?");
+	else if (strlen(word) > PROTO_MAX_KEY)
+		err_set(&args->key_fault, "the key has %zu octets, more than %d", strlen(word), PROTO_MAX_KEY);
 	args->key = word;
 	return true;
 }
@@ -278,7 +276,12 @@ static bool option_take(struct args *args, char ***argv, struct errbuf *err)
 		return false;
 	}
 	args->given |= UINT64_C(1) << arg;
-	if (info->kind == ARG_KIND_FLAG || (arg_value_optional(info) && !equals)) {
+	if (arg_value_optional(info) && !equals) {
+		args->apart = (*argv)[1];
+		args->apart_from = arg;
+		return true;
+	}
+	if (info->kind == ARG_KIND_FLAG) {
 		if (equals)
 			err_set(err, "--%s takes no value", info->name);
 		return !equals;
@@ -306,11 +309,24 @@ static bool verb_take(struct args *args, const char *word, struct errbuf *err)
 	return args->sub != NULL;
 }
 
+/* "--wait 2s": a word is too many, since 2s was taken for the key. */
+static bool value_apart(const struct args *args, struct errbuf *err)
+{
+	struct args scratch = {0};
+	if (!args->apart || !value_read(&scratch, args->apart_from, args->apart, err))
+		return false;
+	const char *name = arg_table[args->apart_from].name;
+	err_set(err, "--%s takes its value behind a =; did you mean --%s=%.60s?", name, name, args->apart);
+	return true;
+}
+
 static bool word_take(struct args *args, const char *word, struct errbuf *err)
 {
 	if (!args->sub)
 		return verb_take(args, word, err);
 	if (args->key || args->sub->operand == CLI_NOTHING) {
+		if (value_apart(args, err))
+			return false;
 		if (args->sub->operand == CLI_COMMAND)
 			err_set(err, "one key, then -- before the command: claim %s KEY -- COMMAND", args->sub->name);
 		else
@@ -320,8 +336,20 @@ static bool word_take(struct args *args, const char *word, struct errbuf *err)
 	return key_take(args, word, err);
 }
 
+/* The key is looked at last: who reads the report shall know that nothing but the key is wrong. */
+static bool key_check(struct args *args, struct errbuf *err)
+{
+	bool wanted = args->sub->operand == CLI_KEY || args->sub->operand == CLI_COMMAND;
+	if (!args->key && wanted)
+		err_set(&args->key_fault, "the key is missing: is a variable not set?");
+	args->key_bad = args->key_fault.text[0] != '\0';
+	if (args->key_bad)
+		*err = args->key_fault;
+	return !args->key_bad;
+}
+
 /* What can only be seen at the end. */
-static bool args_check(const struct args *args, struct errbuf *err)
+static bool args_check(struct args *args, struct errbuf *err)
 {
 	if (args->given & (ARG_BIT(HELP) | ARG_BIT(VERSION)))
 		return true;
@@ -331,10 +359,6 @@ static bool args_check(const struct args *args, struct errbuf *err)
 	}
 	if (!args->key && args->sub->operand == CLI_SHELL) {
 		err_set(err, "for which shell? bash, zsh or fish");
-		return false;
-	}
-	if (!args->key && (args->sub->operand == CLI_KEY || args->sub->operand == CLI_COMMAND)) {
-		err_set(err, "the key is missing: is a variable not set?");
 		return false;
 	}
 	if (args->sub->operand == CLI_COMMAND && (!args->command || !*args->command)) {
@@ -347,7 +371,7 @@ static bool args_check(const struct args *args, struct errbuf *err)
 				arg_table[arg].value, arg_table[arg].help);
 			return false;
 		}
-	return true;
+	return key_check(args, err);
 }
 
 bool args_parse(struct args *args, char **argv, struct errbuf *err)

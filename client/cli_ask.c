@@ -152,6 +152,9 @@ static void advise_claimer(const struct cli *cli, const struct args *args, int c
 	if (code == CLAIM_UNKNOWN) {
 		cli_say("nobody knows whether it happened: do not run, find out first");
 		advise_unknown(cli, key);
+	} else if (code == CLAIM_HELD) {
+		struct reply reply = cli_reply(cli->conn);
+		say_kept_off(&reply);
 	} else if (code == CLAIM_MISMATCH) {
 		cli_say("the key was used for another request: do not run");
 		hint_say(cli, "what it was", "status", 0, key);

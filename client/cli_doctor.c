@@ -23,7 +23,6 @@
 #define PING_MS 2000
 #define SLOW_US (INT64_C(100) * 1000)
 #define COUNTS_OLD_MS (INT64_C(10) * 60 * 1000)
-#define CLOCK_OFF_MS 1000
 #define SYSTEM_SOCKET "/run/claimd/claimd.sock"
 
 struct doctor {
@@ -123,7 +122,8 @@ static bool look_at_socket(struct doctor *doctor)
 								 : "the usual place";
 	socket_look(doctor->path, &look);
 	if (look.state == SOCKET_GOOD) {
-		good(doctor, "socket", "%s (%s), %zu of 107 octets", doctor->path, from, strlen(doctor->path));
+		good(doctor, "socket", "%s (%s), %zu of %d octets", doctor->path, from, strlen(doctor->path),
+		     PROTO_MAX_SOCKET_PATH);
 		return true;
 	}
 	bad(doctor, "socket", look.next.text, "%s (%s)", look.what.text, from);
@@ -193,64 +193,56 @@ static void look_at_version(struct doctor *doctor, const struct reply *status)
 
 /* ---- the store ---- */
 
-static void look_at_clock(struct doctor *doctor, const struct reply *status)
+/* Some key: to look it up takes as long as for any other. False: there is nothing more to ask. */
+static bool look_at_store(struct doctor *doctor, const char *name, bool up)
 {
-	int64_t off_ms = reply_integer(status, "clock_offset_ms", INT64_MIN);
-	if (off_ms == INT64_MIN)
-		return;
-	if (off_ms > CLOCK_OFF_MS || off_ms < -CLOCK_OFF_MS)
-		bad(doctor, "clock", "synchronise both clocks; leases go by that of the store",
-		    "the store's clock is %" PRId64 "ms off that of the daemon", off_ms);
-	else
-		good(doctor, "clock", "the store's clock is %" PRId64 "ms off that of the daemon", off_ms);
-}
-
-static void look_at_store(struct doctor *doctor, const struct reply *status)
-{
-	struct slice store = reply_field(status, "store");
-	bool up = slice_equal(reply_field(status, "store_up"), SLICE_OF("yes"));
-	char name[256];
+	const char *next = "see to the store; the daemon's log says what it answered";
 	int code;
-	snprintf(name, sizeof(name), "%.*s", (int)store.len, store.data ? store.data : "");
-	look_at_clock(doctor, status);
 	if (!up) {
-		bad(doctor, "store", "see to the store; the daemon's log says what it answered", "%s: it is down",
-		    name);
-		return;
+		bad(doctor, "store", next, "%s: it is down", name);
+		return false;
 	}
-	/* Some key: to look it up takes as long as for any other. From here on the reply is gone. */
 	int64_t took_us = time_call(doctor, "STATUS claim-doctor", &code);
-	if (code < 0)
-		bad(doctor, "store", "see to the store; the daemon's log says what it answered", "%s: %s", name,
-		    claim_detail(doctor->cli->conn));
+	if (code == CLAIM_E_DENIED)
+		bad(doctor, "access",
+		    "name a namespace of yours with --namespace, or ask who runs claimd: namespace_uid",
+		    "not allowed: %s", claim_detail(doctor->cli->conn));
+	else if (code < 0)
+		bad(doctor, "store", next, "%s: %s", name, claim_detail(doctor->cli->conn));
 	else if (took_us > SLOW_US)
 		bad(doctor, "store", "look at its load and its disk; keep leases well above that",
 		    "%s: it is slow, %" PRId64 "ms for one record", name, took_us / 1000);
 	else
 		good(doctor, "store", "%s: one record in %" PRId64 ".%02" PRId64 "ms", name, took_us / 1000,
 		     took_us / 10 % 100);
+	return code >= 0;
 }
 
-static void look_at_records(struct doctor *doctor, const struct reply *status)
+static void look_at_counts(struct doctor *doctor, const struct reply *status)
 {
-	int64_t unknown = reply_integer(status, "unknown", -1), kept = reply_integer(status, "kept", 0);
-	int64_t age_ms = reply_integer(status, "counts_age_ms", 0);
+	int64_t kept = reply_integer(status, "kept", 0), age_ms = reply_integer(status, "counts_age_ms", 0);
 	if (kept > 0)
 		bad(doctor, "settlements", "do not end claimd before its store has taken them",
 		    "%" PRId64 " are kept by the daemon, because the store could not take them", kept);
-	if (unknown < 0)
-		return;
 	if (age_ms > COUNTS_OLD_MS)
 		bad(doctor, "counts", "the walk over the store is slow or fails: the daemon's log says which",
 		    "the records were counted %s ago", show_duration(age_ms).text);
-	if (unknown > 0)
+}
+
+/* The store is asked, since the daemon's count may be a minute old. The oldest comes first. */
+static void look_at_unknown(struct doctor *doctor)
+{
+	const char *line = "LIST state=unknown limit=1";
+	int code = claim_call(doctor->cli->conn, line, strlen(line), NULL, 0);
+	if (code == CLAIM_ITEM)
 		bad(doctor, "records",
 		    "find out what happened and settle them: claim ls --state unknown, claim resolve",
-		    "%" PRId64 " unknown, the oldest for %s: nobody knows whether they happened (counted %s ago)",
-		    unknown, show_duration(reply_integer(status, "oldest_unknown_ms", 0)).text,
-		    show_duration(age_ms).text);
+		    "some are unknown, the oldest for %s: nobody knows whether it happened",
+		    show_duration(claim_number(doctor->cli->conn, "age_ms", 0)).text);
+	else if (code == CLAIM_END)
+		good(doctor, "records", "none that a person must settle");
 	else
-		good(doctor, "records", "none that a person must settle (counted %s ago)", show_duration(age_ms).text);
+		bad(doctor, "records", "look at the daemon's log", "%s", claim_detail(doctor->cli->conn));
 }
 
 static void look_inside(struct doctor *doctor)
@@ -261,9 +253,15 @@ static void look_inside(struct doctor *doctor)
 		return;
 	}
 	struct reply status = cli_reply(doctor->cli->conn);
+	struct slice store = reply_field(&status, "store");
+	bool up = slice_equal(reply_field(&status, "store_up"), SLICE_OF("yes"));
+	char name[256];
+	snprintf(name, sizeof(name), "%.*s", (int)store.len, store.data ? store.data : "");
 	look_at_version(doctor, &status);
-	look_at_records(doctor, &status);
-	look_at_store(doctor, &status);
+	look_at_counts(doctor, &status);
+	/* The reply is gone with the next question. */
+	if (look_at_store(doctor, name, up))
+		look_at_unknown(doctor);
 }
 
 /* ---- all of it ---- */

@@ -67,6 +67,17 @@ void show_line(FILE *out, bool colour, const struct reply *reply)
 	putc('\n', out);
 }
 
+bool say_kept_off(const struct reply *reply)
+{
+	if (!slice_equal(reply_field(reply, "state"), SLICE_OF("free")))
+		return false;
+	struct duration_text age = show_duration(reply_integer(reply, "age_ms", 0));
+	struct duration_text left = show_duration(reply_integer(reply, "left_ms", 0));
+	cli_say("nobody holds it: it ran, and was given back %s ago; its --atleast keeps others off for %s more",
+		age.text, left.text);
+	return true;
+}
+
 static void show_pair(FILE *out, bool colour, const struct field *field, int width)
 {
 	show_fitted(out, shown_name(field), (size_t)width);

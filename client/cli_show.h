@@ -10,6 +10,8 @@ struct reply cli_reply(const claim_conn *conn);
 
 /* WON fence=... lease=30s ... */
 void show_line(FILE *out, bool colour, const struct reply *reply);
+/* Why a HELD is one where nobody holds the key: --atleast. False: somebody does. */
+bool say_kept_off(const struct reply *reply);
 /* One record: a name and its value a line. */
 void show_record(FILE *out, bool colour, const struct reply *reply, const char *key);
 /* What the daemon says of itself, and what the names mean. */

@@ -18,6 +18,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "../proto/proto.h"
+
 #define GROUPS_MAX 256
 
 /* ---- who ---- */
@@ -167,10 +169,10 @@ static void advise(struct socket_look *look)
 void socket_look(const char *path, struct socket_look *look)
 {
 	*look = (struct socket_look){.state = SOCKET_GOOD};
-	if (strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
+	if (strlen(path) > PROTO_MAX_SOCKET_PATH) {
 		look->state = SOCKET_LONG;
-		err_set(&look->what, "the path of the socket has %zu octets, and no more than 107 fit: %.60s...",
-			strlen(path), path);
+		err_set(&look->what, "the path of the socket has %zu octets, and no more than %d fit: %.60s...",
+			strlen(path), PROTO_MAX_SOCKET_PATH, path);
 	} else if (walk(look, path)) {
 		int status = try_connect(path);
 		if (status == ECONNREFUSED) {

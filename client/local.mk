@@ -23,6 +23,7 @@ claim_SOURCES = \
 	client/cli.c client/cli.h client/cli_args.c \
 	client/cli_say.c client/cli_help.c client/cli_near.c client/cli_near.h client/cli_socket.c client/cli_socket.h \
 	client/cli_ask.c client/cli_ask.h client/cli_verbs.c client/cli_look.c client/cli_stats.c client/cli_alive.c \
+	client/cli_shutdown.c \
 	client/cli_watch.c client/cli_top.c client/top_rows.c client/top_rows.h client/top_draw.c client/top_draw.h \
 	client/cli_screen.c client/cli_screen.h client/cli_doctor.c client/cli_complete.c \
 	client/cli_text.c client/cli_text.h client/cli_json.c client/cli_json.h client/cli_show.c client/cli_show.h \

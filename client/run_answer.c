@@ -68,6 +68,9 @@ static void say_no(const struct run *run, int code)
 	if (owner.len == 0)
 		owner = SLICE_OF("somebody");
 	if (code == CLAIM_HELD) {
+		/* An exit of 0 is asked for where this is as good as done: cron would send a mail of each word. */
+		if (run->config->held_exit == CLI_OK || say_kept_off(run->reply))
+			return;
 		cli_say("held by %.*s for %s; its lease ends in %s if it is not renewed", (int)owner.len, owner.data,
 			age.text, left.text);
 	} else if (code == CLAIM_MISMATCH) {

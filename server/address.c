@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "../proto/proto.h"
+
 #define MAX_PORT 65535
 
 static bool parse_port(const char *text, in_port_t *port)
@@ -67,11 +69,12 @@ static bool parse_numbers(struct address *address, const char *text)
 bool address_path_fits(const char *path, struct errbuf *err)
 {
 	/* A socket is made as PATH.new and renamed when it listens. */
-	size_t max = sizeof(((struct sockaddr_un *)NULL)->sun_path) - sizeof(".new");
+	_Static_assert(PROTO_MAX_SOCKET_PATH == sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof(".new"),
+		       "it fits");
 
-	if (strlen(path) <= max)
+	if (strlen(path) <= PROTO_MAX_SOCKET_PATH)
 		return true;
-	err_set(err, "a path of %zu octets; a socket's path has at most %zu", strlen(path), max);
+	err_set(err, "a path of %zu octets; a socket's path has at most %d", strlen(path), PROTO_MAX_SOCKET_PATH);
 	return false;
 }
 

@@ -67,6 +67,9 @@ static void say_held(struct writer *w, const struct call *call)
 	reply_bytes(w, "owner", op->record.owner);
 	reply_ms(w, "age_ms", since_ms(op->record.updated, op->now));
 	reply_ms(w, "retry_ms", retry_ms(left_ms, jitter(call)));
+	/* Nobody holds it: its atleast is not over. */
+	if (op->record.state == STATE_FREE)
+		reply_bytes(w, "state", state_name(STATE_FREE));
 }
 
 static void say_settled(struct writer *w, const struct op *op)

@@ -62,7 +62,10 @@ static bool take_lock(struct listener *listener, struct errbuf *err)
 		return false;
 	}
 	if (flock(listener->lock_fd, LOCK_EX | LOCK_NB) != 0) {
-		err_set(err, "another claimd already listens on %s; stop it, or choose another path", listener->path);
+		err_set(err,
+			"another claimd already listens on %s, or is still leaving; claim shutdown --wait comes back "
+			"when it is gone",
+			listener->path);
 		close(listener->lock_fd);
 		listener->lock_fd = -1;
 		return false;

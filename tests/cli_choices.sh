@@ -72,6 +72,18 @@ at_least()
 {
 	exits 'a short job' 0 "$claim" lock --atleast 1h tick -- true
 	exits 'is taken for longer' 75 "$claim" lock tick -- touch "$dir/ran"
+	holds 'by nobody, and until when' "$(cat "$dir/err")" 'claim: nobody holds it: it ran, and was given back * ago; its --atleast keeps others off for 59m*'
+	exits 'which is as good as done' 0 "$claim" lock --held-exit 0 tick -- touch "$dir/ran"
+	same 'and no word is said' '' "$(cat "$dir/out" "$dir/err")"
+	"$claim" claim busy --lease 1h >/dev/null
+	exits 'held, as good as done' 0 "$claim" run --held-exit 0 --report "$dir/report" busy -- touch "$dir/ran"
+	same 'nor there' '' "$(cat "$dir/out" "$dir/err")"
+	holds 'but in the report' "$(cat "$dir/report")" 'HELD exit=0 fence=*'
+	exits 'held, with another status' 3 "$claim" run --held-exit 3 busy -- touch "$dir/ran"
+	holds 'is told' "$(cat "$dir/err")" '*held by *'
+	exits 'done, as good as done' 0 "$claim" run once -- true
+	exits 'a duplicate' 0 "$claim" run --duplicate-exit 0 once -- touch "$dir/ran"
+	same 'says nothing' '' "$(cat "$dir/out" "$dir/err")"
 	exits 'a job that fails' 3 "$claim" run --atleast 1s tick2 -- sh -c 'exit 3'
 	exits 'is taken as well' 75 "$claim" run tick2 -- touch "$dir/ran"
 	same 'neither ran twice' no "$(ran)"

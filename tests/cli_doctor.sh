@@ -40,7 +40,7 @@ well()
 	# How fast a store is is not for a test.
 	same 'all is well' "$(jq '[.checks[]|select(.ok|not)]|length' "$dir/out")" "$code"
 	same 'but perhaps the store' '' "$(jq -r '.checks[]|select((.ok|not) and .name!="store")|.text' "$dir/out")"
-	holds 'where' "$(finding socket)" "true $dir/s (CLAIMD_SOCKET), * of 107 octets -> "
+	holds 'where' "$(finding socket)" "true $dir/s (CLAIMD_SOCKET), * of 103 octets -> "
 	holds 'which' "$(finding version)" 'true *, daemon and command -> '
 	same 'a document' '1 array' "$(jq -r '"\(.format) \(.checks|type)"' "$dir/out")"
 	env CLAIMD_DISABLED=1 "$claim" doctor >"$dir/out"
@@ -52,7 +52,7 @@ well()
 
 findings()
 {
-	status "version=0.0.1 phase=draining store=some up_ms=5 kept=2 unknown=3 oldest_unknown_ms=7200000 counts_age_ms=1000 clock_offset_ms=5000" >"$dir/status"
+	status "version=0.0.1 phase=draining store=some up_ms=5 kept=2 counts_age_ms=1000" >"$dir/status"
 	echo eof >>"$dir/status"
 	scripted <"$dir/status"
 	exits 'findings' 1 "$claim" --socket "$dir/fake" --json doctor
@@ -62,15 +62,16 @@ findings()
 	holds 'phase' "$(finding phase)" 'false draining*'
 	holds 'store' "$(finding store)" 'false some: it is down -> *log*'
 	holds 'settlements' "$(finding settlements)" 'false 2 are kept*'
-	holds 'records' "$(finding records)" 'false 3 unknown, the oldest for 2h*counted 1s ago* -> *claim ls --state unknown*'
-	holds 'clock' "$(finding clock)" 'false * 5000ms off *'
 	{
-		status "version=0.0.1 phase=serving store=some store_up=yes counts_age_ms=3600000 unknown=0 clock_offset_ms=3"
+		status "version=0.0.1 phase=serving store=some store_up=yes counts_age_ms=3600000 unknown=0"
 		for _ in 1 2 3; do
 			echo want STATUS claim-doctor
 			echo "wait $dir/late$((n = ${n:-0} + 1))"
 			echo say NOTFOUND
 		done
+		echo want LIST state=unknown limit=1
+		echo say ITEM key=a state=unknown fence=7 age_ms=7200000
+		echo say END count=1
 		echo eof
 	} >"$dir/status"
 	scripted <"$dir/status"
@@ -78,7 +79,18 @@ findings()
 	exits 'more findings' 1 "$claim" --socket "$dir/fake" --json doctor
 	holds 'a slow store' "$(finding store)" 'false some: it is slow, *ms for one record*'
 	holds 'old counts' "$(finding counts)" 'false *counted 1h ago*'
-	holds 'a good clock' "$(finding clock)" 'true *'
+	holds 'records, whatever was counted' "$(finding records)" 'false *unknown, the oldest for 2h* -> *claim ls --state unknown*'
+	{
+		status "version=0.0.1 phase=serving store=some store_up=yes"
+		echo want STATUS claim-doctor
+		echo say ERR denied retry=no msg=name%20a%20namespace
+		echo eof
+	} >"$dir/status"
+	scripted <"$dir/status"
+	exits 'no namespace' 1 "$claim" --socket "$dir/fake" --json doctor
+	ends 'as the script wants it' 0 "$peer"
+	holds 'says so' "$(finding access)" 'false not allowed: *name a namespace -> name a namespace of yours with --namespace*'
+	same 'and not that it is the store' '' "$(finding store)"
 	scripted <<-'END'
 		accept
 		accept
@@ -107,10 +119,10 @@ sockets()
 	: >"$dir/file"
 	exits 'a file' 69 "$claim" --socket "$dir/file" --json doctor
 	holds 'says so' "$(finding socket)" 'false * is no socket *'
-	exits 'a long path' 69 "$claim" --socket "/$(printf '%0107d' 0)" --json doctor
-	holds 'says so' "$(finding socket)" 'false *108 octets, and no more than 107 fit*shorter*'
-	exits 'a long path, any verb' 64 "$claim" --socket "/$(printf '%0107d' 0)" ping
-	holds 'says so' "$(cat "$dir/err")" '*108 octets, and no more than 107*'
+	exits 'a long path' 69 "$claim" --socket "/$(printf '%0103d' 0)" --json doctor
+	holds 'says so' "$(finding socket)" 'false *104 octets, and no more than 103 fit*shorter*'
+	exits 'a long path, any verb' 64 "$claim" --socket "/$(printf '%0103d' 0)" ping
+	holds 'says so' "$(cat "$dir/err")" '*104 octets, and no more than 103*'
 	kill -STOP "$daemon"
 	exits 'a daemon that hangs' 69 "$claim" --json doctor
 	holds 'says so' "$(finding answer)" 'false no answer * -> claimd hangs or is stopped*'
@@ -198,6 +210,29 @@ waiting()
 	daemon=
 }
 
+leaving()
+{
+	: >"$dir/claimd.log"
+	daemon_start "sqlite:$dir/db"
+	exits 'a claim that runs' 0 "$claim" claim busy --lease 1h --owner me
+	exits 'shutdown, not for ever' 124 "$claim" shutdown --wait=100ms
+	holds 'says so' "$(cat "$dir/err")" '*it still answers those who need it, after 100ms*'
+	exits 'it is there' 0 "$claim" ping
+	"$bin/claimd" --store memory: 2>"$dir/second"
+	same 'a second daemon' 69 $?
+	holds 'hears what to do' "$(cat "$dir/second")" '*already listens on *, or is still leaving; claim shutdown --wait*'
+	exits 'nobody needs it' 0 "$claim" forget busy --force
+	"$claim" shutdown --wait >"$dir/out" 2>"$dir/err"
+	same 'it is waited for' 0 $?
+	gone "$daemon"
+	same 'until it is gone' 0 $?
+	wait "$daemon"
+	same 'by itself' 0 $?
+	same 'and is not kept by who waits' 1 "$(grep -c ' stopping .*why="nobody needs it"' "$dir/claimd.log")"
+	daemon=
+	exits 'without a daemon' 69 "$claim" shutdown --wait
+}
+
 mkdir -p "$dir/run/claimd"
 "$bin/claimd" --store memory: --socket "$dir/run/claimd/claimd.sock" 2>/dev/null &
 pids="$pids $!"
@@ -207,4 +242,5 @@ findings
 sockets
 access
 waiting
+leaving
 finish

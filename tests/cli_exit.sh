@@ -144,6 +144,21 @@ usage()
 	exits 'no verb' 64 "$claim"
 	exits 'unknown verb' 64 "$claim" frobnicate
 	exits 'unknown option' 64 "$claim" run --frobnicate key -- true
+	exits 'a value apart' 64 "$claim" run key --wait 2s -- true
+	holds 'says how' "$(cat "$dir/err")" '*did you mean --wait=2s?*'
+	exits 'before the key' 64 "$claim" run --save-output 64k key -- true
+	holds 'says how' "$(cat "$dir/err")" '*did you mean --save-output=64k?*'
+	exits 'of another verb' 64 "$claim" status key --wait 2s
+	holds 'says how' "$(cat "$dir/err")" '*did you mean --wait=2s?*'
+	exits 'no value, and a word too many' 64 "$claim" run --wait key other -- true
+	holds 'is what it is' "$(cat "$dir/err")" '*one key, then --*'
+	for bad in "''" '' "$(printf '%01025d' 1)" "--key ''"; do
+		eval "exits 'a bad key' 64 '$claim' run --report '$dir/report' $bad -- true"
+		same 'is told apart' 'ERR exit=64 cause=key' "$(cat "$dir/report")"
+	done
+	rm "$dir/report"
+	exits 'a bad key, and more' 64 "$claim" run '' --report "$dir/report" --frobnicate -- true
+	same 'is a mistake' no "$(test -e "$dir/report" && echo yes || echo no)"
 	exits 'doubled option' 64 "$claim" run --lease 1s --lease 2s key -- true
 	exits 'empty option' 64 "$claim" run --owner '' key -- true
 	exits 'no unit' 64 "$claim" run --lease 30 key -- true
@@ -159,7 +174,7 @@ usage()
 	exits 'no file' 64 "$claim" run --fp "$dir/none" key -- true
 	exits 'no folder' 64 "$claim" run --report "$dir/none/r" key -- true
 	exits 'too long a key' 64 "$claim" run "$(printf '%01025d' 1)" -- true
-	exits 'too long a socket' 64 "$claim" --socket "/$(printf '%0107d' 1)" run key -- true
+	exits 'too long a socket' 64 "$claim" --socket "/$(printf '%0103d' 1)" run key -- true
 	exits 'the longest key' 0 "$claim" run "$(printf '%01024d' 1)" -- true
 	same 'none of these made a record' none "$(state key)"
 	CLAIMD_DISABLED=yes exits 'half disabled' 78 "$claim" run key -- true

@@ -270,6 +270,11 @@ waits()
 	exits 'atleast' 0 "$claim" --json claim tick --atleast 1h
 	exits 'release' 0 "$claim" release tick --fence "$(field fence)"
 	exits 'is still taken' 75 "$claim" claim tick
+	holds 'by nobody' "$(cat "$dir/out")" 'HELD * state=free'
+	holds 'until when' "$(cat "$dir/err")" '*nobody holds it: *--atleast keeps others off for 59m*'
+	exits 'somebody holds it' 0 "$claim" claim tock --lease 1h
+	exits 'is taken' 75 "$claim" claim tock
+	same 'nothing of that is said' '' "$(grep -h -e state= -e nobody "$dir/out" "$dir/err")"
 }
 
 # waiting N: so many calls wait.
