@@ -15,6 +15,7 @@
 #include "cli.h"
 #include "cli_text.h"
 #include "link.h"
+#include "report.h"
 
 #define A(id) ARG_BIT(id)
 #define CLAIM_ARGS (A(LEASE) | A(TTL) | A(LAPSE) | A(OWNER))
@@ -57,7 +58,7 @@ static const struct subcommand subcommands[] = {
     {"wait", VERB_PING, CLI_NOTHING, A(STORE) | A(PATIENCE), 0, cli_wait, "wait until the daemon is there"},
     {"doctor", VERB__COUNT, CLI_NOTHING, 0, 0, cli_doctor, "find out what is wrong, and say what to do"},
     {"stats", VERB_STATS, CLI_NOTHING, A(PROMETHEUS), 0, cli_stats, "the daemon's metrics"},
-    {"shutdown", VERB_SHUTDOWN, CLI_NOTHING, A(REASON), 0, cli_verb, "have the daemon drain and leave"},
+    {"shutdown", VERB_SHUTDOWN, CLI_NOTHING, A(REASON) | A(GONE), 0, cli_shutdown, "have the daemon drain and leave"},
     {"help", VERB__COUNT, CLI_MAYBE_VERB, 0, 0, cli_help, "the verbs, or one with its options"},
     {"completion", VERB__COUNT, CLI_SHELL, 0, 0, cli_complete, "a script with which a shell completes all this"},
     {NULL, VERB__COUNT, CLI_NOTHING, 0, 0, NULL, NULL},
@@ -123,12 +124,12 @@ bool cli_socket_path(const struct cli *cli, char *path, size_t size)
 {
 	char standard[PATH_MAX];
 	const char *from = cli->socket ? cli->socket : link_default_path(standard, sizeof(standard)) ? standard : "";
-	if (*from && strlen(from) < size) {
+	if (*from && strlen(from) <= PROTO_MAX_SOCKET_PATH && strlen(from) < size) {
 		memcpy(path, from, strlen(from) + 1);
 		return true;
 	}
-	cli_say("the socket's path has %zu octets, and no more than %zu fit: choose a shorter one", strlen(from),
-		size - 1);
+	cli_say("the socket's path has %zu octets, and no more than %d fit: choose a shorter one", strlen(from),
+		PROTO_MAX_SOCKET_PATH);
 	return false;
 }
 
@@ -144,7 +145,7 @@ static int patience_ms(const struct args *args)
 /* Opens the connection of the verbs that ask and get an answer. */
 static int cli_connect(struct cli *cli, const struct args *args)
 {
-	char path[108]; /* as long as sun_path */
+	char path[PROTO_MAX_SOCKET_PATH + 1];
 	if (!cli_socket_path(cli, path, sizeof(path)))
 		return CLI_USAGE;
 	int code = claim_open(&cli->conn, path, cli->ns, patience_ms(args));
@@ -165,8 +166,25 @@ static int cli_main(struct cli *cli, const struct args *args)
 	return status;
 }
 
+/* The line is for a queue, which has to tell a message without a good key from a mistake of its script. */
+static void report_bad_key(const struct args *args)
+{
+	struct report report;
+	struct errbuf err;
+	bool json = arg_given(args, ARG_JSON);
+	if (arg_given(args, ARG_STATUS_FD) ? !report_open_fd(&report, args->number[ARG_STATUS_FD], json, &err)
+					   : !report_open(&report, args->text[ARG_REPORT], json, &err))
+		return;
+	report_word(&report, "ERR");
+	report_number(&report, "exit", CLI_USAGE);
+	report_text(&report, "cause", "key");
+	report_write(&report);
+}
+
 static int usage(const struct args *args, const struct errbuf *err)
 {
+	if (args->key_bad)
+		report_bad_key(args);
 	cli_say("%s", err->text);
 	cli_say("see: claim help%s%s", args->sub ? " " : "", args->sub ? args->sub->name : "");
 	return CLI_USAGE;
