@@ -117,6 +117,9 @@ recipe_outcome()
 	told 'in doubt' alert o4 --lapse unknown -- sh -c 'kill -KILL $$'
 	told 'UNKNOWN' alert o4 -- true
 	told 'no key' refuse '' -- true
+	told 'too long a key' refuse "$(printf '%01025d' 1)" -- true
+	told 'a mistake of the script' alert o6 --lease 30 -- true
+	told 'and of the key as well' alert '' --lease 30 -- true
 	told 'ERR' later o5 --socket "$dir/nowhere" -- true
 	echo 'RAN exit=0 fence=4 attempts=1 settled=complete recorded=0 status=0' >"$dir/report"
 	same 'done and not recorded' ack "$(outcome 0 "$dir/report")"
@@ -316,11 +319,20 @@ SHUTDOWN' 'a=b'; do
 	daemon_start memory:
 }
 
-# as_cron STATUS NUMBER: runs a line of the table as cron does, without the five fields of its time.
+# jobs: the table without what it says to cron of the environment.
+jobs()
+{
+	grep -Ev '^(#|[A-Z_]+=)' "$dir/recipe/cron"
+}
+
+# as_cron STATUS NUMBER: runs a job of the table as cron does: without the five fields of its time, and with no environment but what cron has
+# and the table sets. The programs and the socket are not where they are elsewhere.
 as_cron()
 {
-	grep -v '^#' "$dir/recipe/cron" | sed -n "$2p" | sed -E 's/^([0-9*,/-]+ ){5}//; s/\\%/%/g' >"$dir/line"
-	exits "line $2" "$1" /bin/sh "$dir/line"
+	jobs | sed -n "$2p" | sed -E 's/^([0-9*,/-]+ ){5}//; s/\\%/%/g' >"$dir/line"
+	# shellcheck disable=SC2046 # words
+	exits "line $2" "$1" env -i HOME=/ SHELL=/bin/sh PATH=/usr/bin:/bin W="$dir" $(sed -n '/^[0-9*]/q; /^[A-Z_]*=/p' "$dir/recipe/cron" |
+		sed "s|^PATH=|PATH=$dir/bin:$bin:|; s|=/run/claimd/claimd.sock$|=$CLAIMD_SOCKET|") /bin/sh "$dir/line"
 }
 
 recipe_cron()
@@ -329,13 +341,15 @@ recipe_cron()
 	work tick
 	same 'it is the one of contrib' "$(cat "$table")" "$(cat "$dir/recipe/cron")"
 	same 'each has five fields, claim, and no % of its own' 0 \
-		"$(grep -v '^#' "$dir/recipe/cron" | grep -Evc '^([0-9*,/-]+ ){5}claim ([^%]|\\%)*$')"
+		"$(jobs | grep -Evc '^([0-9*,/-]+ ){5}claim ([^%]|\\%)*$')"
 	as_cron 0 2
 	as_cron 0 2
+	same 'of the copy nothing is said' '' "$(cat "$dir/out" "$dir/err")"
 	same 'the others do not work in the same minute' 1 "$(effects 'tick ')"
 	echo 'exit 1' >"$dir/how"
 	as_cron 1 1
 	as_cron 0 1
+	same 'nor of what may not be tried yet' '' "$(cat "$dir/out" "$dir/err")"
 	same 'it failed, and nobody tries again at once' 1 "$(effects 'dump ')"
 	"$claim" forget --force "dump:$(date +%F)" >/dev/null
 	as_cron 0 1
@@ -367,6 +381,47 @@ recipe_backup_files()
 	same 'there is one file' 1 "$(find "$dir/target" -type f | wc -l)"
 	same 'with what was there' precious "$(tar -xOf "$dir"/target/[1-9]*[0-9].tar ./file)"
 	same 'the disk is free' free "$(state "disk:$dir/folder")"
+}
+
+# A copy that was made while the daemon works; then more is done, and the file is lost.
+recipe_backup_store()
+{
+	local fence
+	daemon_kill
+	daemon_start "sqlite:$dir/kept"
+	exits 'done before' 0 "$claim" run before -- true
+	doubt doubtful
+	exits 'held before' 0 "$claim" claim held --lease 1h
+	exits 'no store' 1 backup-store "$dir/nowhere" "$dir/copy"
+	same 'is not made' no "$(test -e "$dir/nowhere" && echo yes || echo no)"
+	exits 'a copy' 0 backup-store "$dir/kept" "$dir/copy"
+	same 'for its user alone' 600 "$(stat -c %a "$dir/copy")"
+	exits 'another copy' 0 backup-store "$dir/kept" "$dir/copy"
+	exits 'done after' 0 "$claim" run after -- true
+	exits 'held after' 0 "$claim" claim late --lease 1h
+	fence=$(fence_of late)
+	exits 'settled after' 0 "$claim" complete held --fence "$(fence_of held)"
+	daemon_kill # which leaves its -wal there
+	exits 'the copy comes back' 0 restore-store "$dir/copy" "$dir/kept"
+	daemon_start "sqlite:$dir/kept"
+	same 'what was, is' 'done unknown claimed' "$(state before) $(state doubtful) $(state held)"
+	same 'what came later, is not' 'none none' "$(state after) $(state late)"
+	exits 'it is claimed again' 0 "$claim" claim late
+	[ "$(fence_of late)" -gt "$fence" ]
+	same 'with a higher fence' 0 $?
+	exits 'and who held it' 1 "$claim" complete late --fence "$fence"
+	holds 'is told so' "$(cat "$dir/out")" 'STALE *'
+	same 'the lost one is whole' ok "$(sqlite3 "$dir/kept.lost" 'pragma integrity_check')"
+	same 'with what came later' 2 "$(sqlite3 "$dir/kept.lost" "select count(*) from record where cast(key as text) in ('after', 'late')")"
+	daemon_kill
+	daemon_start memory:
+}
+
+# The same test: each is of use only with the other.
+recipe_restore_store()
+{
+	[ -e "$dir/kept.lost" ] || recipe_backup_store
+	same 'nothing of it is left' no "$(test -e "$dir/kept.new" && echo yes || echo no)"
 }
 
 recipe_mutex()
