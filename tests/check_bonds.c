@@ -2,46 +2,20 @@
  * check_bonds.c - hold, drop and notify on plain numbers: an engine, one record that the real table changes, and a store that
  * answers when the test says so and as it says.
  */
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "../server/engine.h"
+#include "engine_rig.h"
 
 #define TIMEOUT_MS 1000
 #define LEASE_MS 9000
-#define MAX 64
 
-static struct engine *engine;
 static struct record record;
 static struct holder here, there;
-static struct op *at_store[MAX];
-static int at_store_count, answered_count;
-static int64_t now_ms;
 static int64_t next_ms; /* what the engine said */
 static enum { STORE_WELL, STORE_REFUSES, STORE_DOUBTS } store;
 static char heard[1024];   /* notices, in a word each */
 static char changes[1024]; /* verbs that changed the record */
-
-static void to_store(void *arg, struct op *op)
-{
-	(void)arg;
-	ck_assert_int_lt(at_store_count, MAX);
-	at_store[at_store_count++] = op;
-}
-
-static void on_late(void *arg, struct op *op)
-{
-	(void)arg;
-	(void)op;
-}
-
-static void on_answer(void *arg, struct op *op)
-{
-	(void)arg;
-	(void)op;
-	answered_count++;
-}
 
 static void on_changed(void *arg, const struct op *op)
 {
@@ -68,18 +42,14 @@ static void on_told(void *arg, struct holder *holder, const struct notice *notic
 
 static void setup(void)
 {
-	struct engine_hooks hooks = {to_store, on_late, on_answer, on_changed, on_told, NULL};
-	struct hash_seed seed = {5, 6};
 	struct engine_limits limits = {TIMEOUT_MS, LEASE_MS, LEASE_MS};
 
-	at_store_count = answered_count = 0;
 	now_ms = 1000000;
 	store = STORE_WELL;
 	heard[0] = changes[0] = '\0';
 	record = (struct record){.state = STATE_ABSENT};
 	here = there = (struct holder){NULL};
-	engine = engine_new(&hooks, &limits, &seed);
-	ck_assert_ptr_nonnull(engine);
+	engine_rig_open(&limits, on_changed, on_told);
 }
 
 /* The store answers everything that it has. */
@@ -125,8 +95,7 @@ static void teardown(void)
 	engine_part(engine, &here, now_ms);
 	engine_part(engine, &there, now_ms);
 	pass(60000);
-	ck_assert_uint_eq(engine_pending(engine), 0);
-	engine_free(engine);
+	engine_rig_close();
 }
 
 static struct op *ask(struct op *op, enum ask_verb verb, struct bind bind)

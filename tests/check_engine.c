@@ -1,74 +1,24 @@
 /*
  * check_engine.c - the engine on plain numbers: order per key, deadlines, late answers, wins taken back.
- *
- * The store here is a list of what the engine handed over; the test answers when it likes. Nothing waits.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../proto/mem.h"
-#include "../server/engine.h"
+#include "engine_rig.h"
 
 #define TIMEOUT_MS 1000
 #define LEASE_MS 5000
 #define TTL_MS 60000
 #define MAX 64
 
-static struct engine *engine;
-static struct op *at_store[MAX], *answered[MAX], *late[MAX];
-static int at_store_count, answered_count, late_count;
-static int64_t now_ms; /* when the store answers */
-
-static void to_store(void *arg, struct op *op)
-{
-	(void)arg;
-	at_store[at_store_count++] = op;
-}
-
-static void on_late(void *arg, struct op *op)
-{
-	(void)arg;
-	late[late_count++] = op;
-}
-
-static void on_answer(void *arg, struct op *op)
-{
-	(void)arg;
-	answered[answered_count++] = op;
-}
-
-static void on_changed(void *arg, const struct op *op)
-{
-	(void)arg;
-	(void)op;
-}
-
-static void on_told(void *arg, struct holder *holder, const struct notice *notice)
-{
-	(void)arg;
-	(void)holder;
-	(void)notice;
-}
-
 static void setup(void)
 {
-	struct engine_hooks hooks = {to_store, on_late, on_answer, on_changed, on_told, NULL};
-	struct hash_seed seed = {1, 2};
 	struct engine_limits limits = {TIMEOUT_MS, LEASE_MS, TTL_MS};
 
-	at_store_count = answered_count = late_count = 0;
 	now_ms = 1;
-	engine = engine_new(&hooks, &limits, &seed);
-	ck_assert_ptr_nonnull(engine);
-}
-
-static void teardown(void)
-{
-	ck_assert_uint_eq(engine_pending(engine), 0);
-	engine_free(engine);
-	engine = NULL;
+	engine_rig_open(&limits, NULL, NULL);
 }
 
 static void claim(struct op *op, const char *key, int64_t at_ms)
@@ -481,7 +431,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
-	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_checked_fixture(tests, setup, engine_rig_close);
 	tcase_add_test(tests, one_op_per_key_at_a_time);
 	tcase_add_test(tests, many_keys_have_many_slots);
 	tcase_add_test(tests, a_page_has_no_order_to_keep);

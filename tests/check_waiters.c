@@ -1,72 +1,26 @@
 /*
  * check_waiters.c - waiting on plain numbers: order of arrival, waking, asking again, the end of a wait, a client that goes.
- *
- * The store here is a list of what the engine handed over; the test answers when it likes. No real time passes.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../server/engine.h"
+#include "engine_rig.h"
 
 #define TIMEOUT_MS 1000
 #define LONG_MS 60000
-#define MAX 256
-
-static struct engine *engine;
-static struct op *at_store[MAX], *answered[MAX];
-static int at_store_count, answered_count;
-static int64_t now_ms;
-
-static void to_store(void *arg, struct op *op)
-{
-	(void)arg;
-	at_store[at_store_count++] = op;
-}
-
-static void on_late(void *arg, struct op *op)
-{
-	(void)arg;
-	(void)op;
-}
-
-static void on_answer(void *arg, struct op *op)
-{
-	(void)arg;
-	answered[answered_count++] = op;
-}
-
-static void on_changed(void *arg, const struct op *op)
-{
-	(void)arg;
-	(void)op;
-}
-
-static void on_told(void *arg, struct holder *holder, const struct notice *notice)
-{
-	(void)arg;
-	(void)holder;
-	(void)notice;
-}
-
 static void setup(void)
 {
-	struct engine_hooks hooks = {to_store, on_late, on_answer, on_changed, on_told, NULL};
-	struct hash_seed seed = {3, 4};
 	struct engine_limits limits = {TIMEOUT_MS, 1000, 1000};
 
-	at_store_count = answered_count = 0;
 	now_ms = 1000;
-	engine = engine_new(&hooks, &limits, &seed);
-	ck_assert_ptr_nonnull(engine);
+	engine_rig_open(&limits, NULL, NULL);
 }
 
 static void teardown(void)
 {
-	ck_assert_uint_eq(engine_pending(engine), 0);
 	ck_assert_uint_eq(engine_waiting(engine), 0);
-	engine_free(engine);
+	engine_rig_close();
 }
 
 static void submit(struct op *op, enum ask_verb verb, int64_t wait_ms)

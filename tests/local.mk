@@ -33,7 +33,7 @@ EXTRA_DIST += tests/demo.sh tests/check.sh tests/lint.sh tests/layers.sh tests/l
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_engine
-tests_check_engine_SOURCES = tests/check_engine.c
+tests_check_engine_SOURCES = tests/check_engine.c tests/engine_rig.c tests/engine_rig.h
 tests_check_engine_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_engine_LDADD = libserver.la $(CHECK_LIBS)
 TESTS += tests/check_engine
@@ -41,7 +41,7 @@ endif
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_bonds
-tests_check_bonds_SOURCES = tests/check_bonds.c
+tests_check_bonds_SOURCES = tests/check_bonds.c tests/engine_rig.c tests/engine_rig.h
 tests_check_bonds_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_bonds_LDADD = libserver.la $(CHECK_LIBS)
 TESTS += tests/check_bonds
@@ -394,7 +394,7 @@ endif
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_waiters
-tests_check_waiters_SOURCES = tests/check_waiters.c
+tests_check_waiters_SOURCES = tests/check_waiters.c tests/engine_rig.c tests/engine_rig.h
 tests_check_waiters_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_waiters_LDADD = libserver.la $(CHECK_LIBS)
 TESTS += tests/check_waiters
