@@ -9,7 +9,6 @@
 #include "server.h"
 #include "start_check.h"
 
-#define EXIT_UNAVAILABLE 69
 #define EXIT_CONFIG 78
 
 static void add_stranger(void *faults, const char *text)

@@ -14,7 +14,6 @@
 
 #include "clock.h"
 
-#define EXIT_UNAVAILABLE 69
 #define BEAT_MS 1000
 #define COUNT_EVERY_MS 60000
 #define MAX_UNREAD (256 * 1024)

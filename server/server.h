@@ -15,6 +15,8 @@
 #include "sdnotify.h"
 #include "stores/store.h"
 
+#define EXIT_UNAVAILABLE 69 /* could not start, which may pass */
+
 enum server_phase {
 	PHASE_SERVING,
 	PHASE_DRAINING, /* a stop was asked for; everything goes on until nobody needs us */
@@ -56,7 +58,7 @@ struct server {
 	int64_t counted_ms;   /* when; 0: never */
 };
 
-/* Runs the daemon until it is told to stop. The exit status: 0, or 69 with a logged reason when it could not start. */
+/* Runs the daemon until it is told to stop. The exit status: 0, or EXIT_UNAVAILABLE with a logged reason. */
 int server_run(struct server *server, const struct conf *conf, char **envp);
 
 /* server_view.c: what STATUS and the metrics show. For dispatch; arg is the server. */

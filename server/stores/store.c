@@ -132,7 +132,6 @@ static int64_t now_us(void)
 
 void store_submit(struct store *store, struct op *op)
 {
-	store->stats.ops++;
 	if (store->closing) {
 		op_refuse(op, ERR_STORE, "the store is being closed");
 		refuse(store, op);

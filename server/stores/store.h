@@ -72,7 +72,7 @@ void store_describe(struct store *store, struct errbuf *text);
 bool store_up(const struct store *store);
 
 struct store_stats {
-	uint64_t ops, applied, lost, refused, uncertain;
+	uint64_t applied, lost, refused, uncertain;
 	uint64_t errors[ERR__COUNT]; /* why refused or uncertain */
 	size_t in_flight;
 };
