@@ -2,7 +2,6 @@
  * check_events.c - a real daemon and claims that are bound to a connection: hold, drop, notify, WATCH, and what a daemon says whose
  * store is down when it may go on unguarded.
  */
-#include <check.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -11,44 +10,21 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "spawn.h"
+#include "daemon_case.h"
 
-static const char *const in_memory[] = {"--store", "memory:", NULL};
-static const char *const on_sqlite[] = {"--store", "sqlite:@/db", NULL};
-static struct spawn daemon_;
 static int fd; /* a connection */
 
 static void setup(void)
 {
 	spawn_init(&daemon_);
 	spawn_start(&daemon_, in_memory);
-	fd = spawn_connect(&daemon_);
-	ck_assert_int_ge(fd, 0);
+	fd = dial();
 }
 
 static void teardown(void)
 {
 	close(fd);
 	spawn_end(&daemon_);
-}
-
-static void starts(const char *line, const char *start)
-{
-	ck_assert_ptr_nonnull(line);
-	ck_assert_msg(strncmp(line, start, strlen(start)) == 0, "got \"%s\", not \"%s...\"", line, start);
-}
-
-static const char *ask(const char *line)
-{
-	return wire_ask_once(&daemon_, line);
-}
-
-static void becomes(const char *line, const char *part)
-{
-	long long deadline_ms = wait_now_ms() + SPAWN_WAIT_MS;
-
-	while (strstr(ask(line), part) == NULL)
-		ck_assert_msg(wait_moment(deadline_ms), "%s never has %s", line, part);
 }
 
 /* Wins with these options on the connection; returns the fence. */
@@ -61,14 +37,6 @@ static long long win(const char *options)
 	answer = wire_ask(fd, line);
 	starts(answer, "WON ");
 	return wire_number(answer, "fence");
-}
-
-static const char *with(const char *verb_key, long long fence, const char *rest)
-{
-	static char line[256];
-
-	snprintf(line, sizeof line, "%s fence=%lld %s", verb_key, fence, rest);
-	return line;
 }
 
 /* ---- hold and notify ---- */

@@ -2,7 +2,6 @@
  * check_kept.c - a real daemon whose store stands still after the effect: the settlement is kept, and is done when the store is
  * back. The store is SQLite, and the test holds its lock for as long as it likes.
  */
-#include <check.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -10,31 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "spawn.h"
+#include "daemon_case.h"
 
 static const char *const args[] = {
     "--store", "sqlite:@/db", "--store-timeout", "100ms", "--request-timeout", "300ms", "--drain-timeout", "20s", NULL};
-static struct spawn daemon_;
 static sqlite3 *locker;
 static long long fence;
-
-static const char *ask(const char *line)
-{
-	return wire_ask_once(&daemon_, line);
-}
-
-static void starts(const char *line, const char *start)
-{
-	ck_assert_msg(strncmp(line, start, strlen(start)) == 0, "got \"%s\", not \"%s...\"", line, start);
-}
-
-static void becomes(const char *line, const char *part)
-{
-	long long deadline_ms = wait_now_ms() + SPAWN_WAIT_MS;
-
-	while (strstr(ask(line), part) == NULL)
-		ck_assert_msg(wait_moment(deadline_ms), "%s never has %s", line, part);
-}
 
 static void sql(const char *text)
 {
@@ -44,7 +24,7 @@ static void sql(const char *text)
 /* A claim whose COMPLETE the store cannot take. */
 static void setup(void)
 {
-	char path[128], line[128];
+	char path[128];
 
 	spawn_init(&daemon_);
 	spawn_start(&daemon_, args);
@@ -54,8 +34,7 @@ static void setup(void)
 	ck_assert_int_eq(sqlite3_open(path, &locker), SQLITE_OK);
 	sqlite3_busy_timeout(locker, SPAWN_WAIT_MS);
 	sql("BEGIN IMMEDIATE");
-	snprintf(line, sizeof line, "COMPLETE k fence=%lld token=0123456789abcdef result=paid", fence);
-	starts(ask(line), "ERR timeout retry=maybe");
+	starts(ask(with("COMPLETE k", fence, "token=0123456789abcdef result=paid")), "ERR timeout retry=maybe");
 }
 
 static void teardown(void)

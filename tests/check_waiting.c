@@ -1,7 +1,6 @@
 /*
  * check_waiting.c - a real daemon and clients that wait for a key: over the wire, on both stores, with two daemons on one file.
  */
-#include <check.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +8,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "spawn.h"
+#include "daemon_case.h"
 
 #define WAITERS 5
 
-static const char *const in_memory[] = {"--store", "memory:", NULL};
-static const char *const on_sqlite[] = {"--store", "sqlite:@/db", NULL};
-static struct spawn daemon_;
 static long long fence;
 
 static void setup_memory(void)
@@ -35,33 +31,6 @@ static void teardown(void)
 	spawn_end(&daemon_);
 }
 
-static void starts(const char *line, const char *start)
-{
-	ck_assert_ptr_nonnull(line);
-	ck_assert_msg(strncmp(line, start, strlen(start)) == 0, "got \"%s\", not \"%s...\"", line, start);
-}
-
-static const char *ask(const char *line)
-{
-	return wire_ask_once(&daemon_, line);
-}
-
-static void becomes(const char *line, const char *part)
-{
-	long long deadline_ms = wait_now_ms() + SPAWN_WAIT_MS;
-
-	while (strstr(ask(line), part) == NULL)
-		ck_assert_msg(wait_moment(deadline_ms), "%s never has %s", line, part);
-}
-
-static const char *with_fence(const char *verb_key, const char *rest)
-{
-	static char line[256];
-
-	snprintf(line, sizeof line, "%s fence=%lld %s", verb_key, fence, rest);
-	return line;
-}
-
 static void hold(const char *lease)
 {
 	char line[128];
@@ -75,9 +44,8 @@ static void hold(const char *lease)
 static int waiter(int nth, const char *line)
 {
 	char part[32];
-	int fd = spawn_connect(&daemon_);
+	int fd = dial();
 
-	ck_assert_int_ge(fd, 0);
 	ck_assert(wire_say(fd, line));
 	snprintf(part, sizeof part, " waiting=%d", nth);
 	becomes("STATUS", part);
@@ -94,7 +62,7 @@ START_TEST(released_keys_go_to_who_came_first)
 	for (int i = 0; i < WAITERS; i++) {
 		const char *won;
 
-		starts(ask(with_fence("RELEASE k", "")), "OK state=free");
+		starts(ask(with("RELEASE k", fence, "")), "OK state=free");
 		won = wire_line(fd[i]);
 		starts(won, "WON");
 		fence = wire_number(won, "fence");
@@ -111,7 +79,7 @@ START_TEST(done_reaches_all)
 	hold("1h");
 	for (int i = 0; i < WAITERS; i++)
 		fd[i] = waiter(i + 1, i % 2 == 0 ? "CLAIM k wait=1m\n" : "STATUS k wait=1m\n");
-	starts(ask(with_fence("COMPLETE k", "result=yes")), "OK state=done");
+	starts(ask(with("COMPLETE k", fence, "result=yes")), "OK state=done");
 	for (int i = 0; i < WAITERS; i++) {
 		starts(wire_line(fd[i]), i % 2 == 0 ? "DONE" : "STATUS state=done");
 		if (i % 2 == 0)
@@ -152,7 +120,7 @@ START_TEST(a_wait_holds_up_answers_and_not_requests)
 	fd = waiter(1, "CLAIM k wait=1m\nCLAIM other\nPING tag=a\n");
 	starts(wire_line(fd), "OK tag=a");
 	becomes("STATUS other", "state=claimed");
-	starts(ask(with_fence("RELEASE k", "")), "OK");
+	starts(ask(with("RELEASE k", fence, "")), "OK");
 	starts(wire_line(fd), "WON");
 	starts(wire_line(fd), "WON");
 	close(fd);
@@ -168,7 +136,7 @@ START_TEST(who_goes_leaves_the_queue)
 	second = waiter(2, "CLAIM k lease=1h wait=1m\n");
 	close(first);
 	becomes("STATUS", " waiting=1");
-	starts(ask(with_fence("RELEASE k", "")), "OK");
+	starts(ask(with("RELEASE k", fence, "")), "OK");
 	starts(wire_line(second), "WON");
 	close(second);
 }
@@ -184,7 +152,7 @@ START_TEST(half_closed_is_not_gone)
 	/* Longer than the daemon takes to look for clients that are gone. */
 	for (long long deadline_ms = wait_now_ms() + 2500; wait_moment(deadline_ms);)
 		;
-	starts(ask(with_fence("RELEASE k", "")), "OK");
+	starts(ask(with("RELEASE k", fence, "")), "OK");
 	starts(wire_line(fd), "WON");
 	close(fd);
 }
@@ -215,7 +183,7 @@ static void released_past_the_dead(const char *line, const char *won)
 	{
 		int other = spawn_connect(&daemon_);
 
-		ck_assert(wire_say(other, with_fence("RELEASE k", "\n")));
+		ck_assert(wire_say(other, with("RELEASE k", fence, "\n")));
 		close(fd);
 		kill(daemon_.pid, SIGCONT);
 		close(other);
@@ -265,7 +233,7 @@ START_TEST(released_through_another_daemon)
 	fd = spawn_connect(&other);
 	ck_assert(wire_say(fd, "CLAIM k wait=1m\n"));
 	ck_assert(strstr(wire_ask_once(&other, "STATUS"), " waiting=") != NULL);
-	starts(ask(with_fence("RELEASE k", "")), "OK");
+	starts(ask(with("RELEASE k", fence, "")), "OK");
 	starts(wire_line(fd), "WON");
 	close(fd);
 	spawn_stop(&other, SIGKILL);

@@ -49,7 +49,7 @@ endif
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_events
-tests_check_events_SOURCES = tests/check_events.c tests/spawn.c tests/spawn.h
+tests_check_events_SOURCES = tests/check_events.c tests/daemon_case.c tests/daemon_case.h tests/spawn.c tests/spawn.h
 tests_check_events_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_events_LDADD = $(SQLITE_LIBS) $(CHECK_LIBS)
 TESTS += tests/check_events
@@ -226,10 +226,26 @@ endif
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_daemon
-tests_check_daemon_SOURCES = tests/check_daemon.c tests/spawn.c tests/spawn.h
+tests_check_daemon_SOURCES = tests/check_daemon.c tests/daemon_case.c tests/daemon_case.h tests/spawn.c tests/spawn.h
 tests_check_daemon_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_daemon_LDADD = $(CHECK_LIBS)
 TESTS += tests/check_daemon
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_daemon_start
+tests_check_daemon_start_SOURCES = tests/check_daemon_start.c tests/daemon_case.c tests/daemon_case.h tests/spawn.c tests/spawn.h
+tests_check_daemon_start_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_daemon_start_LDADD = $(CHECK_LIBS)
+TESTS += tests/check_daemon_start
+endif
+
+if HAVE_CHECK
+check_PROGRAMS += tests/check_daemon_stop
+tests_check_daemon_stop_SOURCES = tests/check_daemon_stop.c tests/daemon_case.c tests/daemon_case.h tests/spawn.c tests/spawn.h
+tests_check_daemon_stop_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_daemon_stop_LDADD = $(CHECK_LIBS)
+TESTS += tests/check_daemon_stop
 endif
 
 if HAVE_CHECK
@@ -386,7 +402,7 @@ EXTRA_DIST += tests/cli_peer.sh tests/cli_choices.sh tests/cli_drop.sh tests/cli
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_kept
-tests_check_kept_SOURCES = tests/check_kept.c tests/spawn.c tests/spawn.h
+tests_check_kept_SOURCES = tests/check_kept.c tests/daemon_case.c tests/daemon_case.h tests/spawn.c tests/spawn.h
 tests_check_kept_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_kept_LDADD = $(SQLITE_LIBS) $(CHECK_LIBS)
 TESTS += tests/check_kept
@@ -402,7 +418,7 @@ endif
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_waiting
-tests_check_waiting_SOURCES = tests/check_waiting.c tests/spawn.c tests/spawn.h
+tests_check_waiting_SOURCES = tests/check_waiting.c tests/daemon_case.c tests/daemon_case.h tests/spawn.c tests/spawn.h
 tests_check_waiting_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_waiting_LDADD = $(CHECK_LIBS)
 TESTS += tests/check_waiting
