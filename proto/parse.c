@@ -35,12 +35,15 @@ struct token {
 	bool broken;     /* there is an octet that may not stand raw */
 };
 
-/* Octets that mean something to token_next; most do not. */
-static const bool means[256] = {
-    1,         1,         1,         1,          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1,         1,         1,         1,          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, /* controls */
-    [' '] = 1, ['%'] = 1, ['='] = 1, [0x7F] = 1,
-};
+/* Does it mean anything to token_next? Controls, space, "%", "=" and DEL do, and most octets do not. */
+static bool octet_means(unsigned char octet)
+{
+	const uint64_t controls = (UINT64_C(1) << ' ') - 1; /* a bit each */
+
+	if (octet >= 64)
+		return octet == 0x7F;
+	return ((controls | UINT64_C(1) << ' ' | UINT64_C(1) << '%' | UINT64_C(1) << '=') >> octet & 1) != 0;
+}
 
 /* The next token of [*at, end); false when there is none. */
 static bool token_next(char **at, char *end, struct token *token)
@@ -54,7 +57,7 @@ static bool token_next(char **at, char *end, struct token *token)
 	*token = (struct token){.data = p};
 	for (; p < end; p++) {
 		unsigned char octet = (unsigned char)*p;
-		if (!means[octet])
+		if (!octet_means(octet))
 			continue;
 		if (octet == ' ')
 			break;
@@ -238,14 +241,9 @@ static enum err value_read(enum option option, enum option_kind kind, struct sli
 /* The option of that name among those with a bit in `mask`; OPT__COUNT when there is none. */
 static enum option option_find(uint32_t mask, struct slice name)
 {
-	for (enum option option = 0; mask != 0; option++, mask >>= 1) {
-		if ((mask & 1) == 0)
-			continue;
-		struct slice known = option_info(option)->name;
-		/* The first letter already tells most apart. */
-		if (known.len == name.len && known.data[0] == name.data[0] && slice_equal(known, name))
+	for (enum option option = 0; mask != 0; option++, mask >>= 1)
+		if ((mask & 1) != 0 && slice_equal(option_info(option)->name, name))
 			return option;
-	}
 	return OPT__COUNT;
 }
 
