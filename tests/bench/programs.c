@@ -85,7 +85,7 @@ static int connect_soon(const char *path, int64_t until_ns)
 	return fd;
 }
 
-/* SOCKET COUNT DAEMON ARGUMENTS...; what is reached is the median in milliseconds. */
+/* SOCKET COUNT DAEMON ARGUMENTS...; what is reached is starts a second, by the median. */
 int word_start(int argc, char **argv)
 {
 	size_t count = number_of(argv[1]);
@@ -103,7 +103,7 @@ int word_start(int argc, char **argv)
 		close(fd);
 		end(pid, argv[2]);
 	}
-	report(times_us(&times, 50) / 1e3, &times, 0);
+	report(1e6 / times_us(&times, 50), &times, 0);
 	times_release(&times);
 	return 0;
 }

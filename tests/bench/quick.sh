@@ -61,8 +61,8 @@ kill -KILL "$echo"
 check 'a key that is granted twice ends the benchmark' $?
 
 # A row whose measurement brings no numbers.
-cp "$here/run.sh" "$here/rows.sh" "$tmp"
-echo 'measure_idle() { :; }' >>"$tmp/rows.sh"
+cp "$here/run.sh" "$tmp"
+{ cat "$here/rows.sh" && echo 'measure_idle() { :; }'; } >"$tmp/rows.sh"
 run "$tmp" "$build" idle
 [ "$status" -eq 1 ] && grep -q 'row idle was not measured' "$tmp/out"
 check 'a row that was not measured is a failure' $?
