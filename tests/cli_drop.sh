@@ -12,6 +12,24 @@ won='say WON fence=77 lease_ms=3600000 attempts=1 was=new'
 # A command that does not hear TERM and ends by itself in 20 s.
 deaf='touch "$1/asked"; trap "" TERM; i=0; while [ $i -lt 1000 ]; do sleep 0.02; i=$((i + 1)); done; exit 9'
 
+# peer_cuts SETTLEMENT ANSWER: the claim is won and its connection cut while the command runs; the settlement comes on the next one.
+peer_cuts()
+{
+	peer <<-END
+		accept
+		hello
+		want CLAIM key *
+		$won
+		wait $dir/asked
+		close
+		accept
+		hello
+		want $1
+		say $2
+		eof
+	END
+}
+
 # There is no token: not in the question, not in the settlement, not in the environment.
 no_token()
 {
@@ -72,37 +90,13 @@ asked_once()
 # The key may be somebody's the moment the connection is cut: there is no time for TERM.
 cut_released()
 {
-	peer <<-END
-		accept
-		hello
-		want CLAIM key *
-		$won
-		wait $dir/asked
-		close
-		accept
-		hello
-		want RELEASE key fence=77
-		say STALE fence=78 state=free
-		eof
-	END
+	peer_cuts 'RELEASE key fence=77' 'STALE fence=78 state=free'
 	exits 'cut under drop=release' 125 timeout 60 "$claim" run --drop release --lease 1h --kill-after 1h --report "$dir/report" key -- \
 		sh -c "$deaf" sh "$dir"
 	holds 'it says why' "$(cat "$dir/err")" '*with --drop the claim goes with it*'
 	holds 'KILL, and nothing else' "$(cat "$dir/report")" '*settled=release recorded=0 signal=9 cause=lost'
 	peer_ok 'cut under drop=release'
-	peer <<-END
-		accept
-		hello
-		want CLAIM key *
-		$won
-		wait $dir/asked
-		close
-		accept
-		hello
-		want RELEASE key fence=77
-		say STALE fence=78 state=free
-		eof
-	END
+	peer_cuts 'RELEASE key fence=77' 'STALE fence=78 state=free'
 	# The cut comes in the time between TERM and KILL.
 	exits 'cut while it ends' 124 timeout 60 "$claim" run --drop release --lease 1h --kill-after 1h --timeout 300ms key -- \
 		sh -c "trap 'touch $dir/asked' TERM; i=0; while [ \$i -lt 1000 ]; do sleep 0.02; i=\$((i + 1)); done" sh "$dir"
@@ -112,19 +106,7 @@ cut_released()
 # Nobody gets the key before a person has looked: there is time to end well, and what was done is recorded.
 cut_unknown()
 {
-	peer <<-END
-		accept
-		hello
-		want CLAIM key *
-		$won
-		wait $dir/asked
-		close
-		accept
-		hello
-		want COMPLETE key fence=77 body=19
-		say OK state=done fence=77 ttl_ms=1000
-		eof
-	END
+	peer_cuts 'COMPLETE key fence=77 body=19' 'OK state=done fence=77 ttl_ms=1000'
 	exits 'cut under drop=unknown' 125 timeout 60 "$claim" run --drop unknown --lease 1h --kill-after 1h --report "$dir/report" key -- \
 		sh -c 'trap "exit 0" TERM; touch "$1/asked"; while :; do sleep 0.02; done' sh "$dir"
 	holds 'what it said itself counts' "$(cat "$dir/report")" '*settled=complete recorded=1 status=0 cause=lost'

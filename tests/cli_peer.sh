@@ -30,3 +30,19 @@ peer_ok()
 	ends "$1: what the daemon heard" 0 "$peer"
 	cat "$dir/peer.err"
 }
+
+# signalled NAME SIGNAL CODE COMMAND...: it gets the signal when the peer has made $dir/asked, and the peer $dir/go then. Its exit code, and what the
+# peer heard.
+signalled()
+{
+	phase=$1
+	sent=$2
+	code=$3
+	shift 3
+	spawn "$@"
+	until_ok "$phase: it has come so far" test -e "$dir/asked"
+	kill -"$sent" "$run"
+	touch "$dir/go"
+	ends "$phase" "$code" "$run"
+	peer_ok "$phase"
+}

@@ -174,13 +174,8 @@ not_started()
 		say OK state=unknown fence=77
 		eof
 	END
-	spawn "$claim" run --reconcile 'exit 1' key -- touch "$dir/ran"
-	until_ok 'it asks for the claim' test -e "$dir/asked"
-	kill -TERM "$run"
-	touch "$dir/go"
-	ends 'a stop before the question' 79 "$run"
+	signalled 'a stop before the question' TERM 79 "$claim" run --reconcile 'exit 1' key -- touch "$dir/ran"
 	same 'nothing ran' no "$(ran)"
-	peer_ok 'a stop before the question'
 	peer <<-END
 		accept
 		hello

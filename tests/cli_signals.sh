@@ -23,7 +23,6 @@ before_the_daemon()
 before_the_win()
 {
 	for signal in TERM:143 INT:130 HUP:129 QUIT:131; do
-		rm -f "$dir/asked" "$dir/go"
 		peer <<-END
 			accept
 			hello
@@ -35,21 +34,15 @@ before_the_win()
 			say OK state=free fence=78
 			eof
 		END
-		spawn "$claim" run --report "$dir/report" key -- touch "$dir/ran"
-		until_ok 'it asks' test -e "$dir/asked"
-		kill -"${signal%:*}" "$run"
-		touch "$dir/go"
-		ends "${signal%:*} before the win" "${signal#*:}" "$run"
+		signalled "${signal%:*} before the win" "${signal%:*}" "${signal#*:}" "$claim" run --report "$dir/report" key -- touch "$dir/ran"
 		same 'nothing ran' no "$(ran)"
 		same 'the report' "STOPPED exit=${signal#*:}" "$(cat "$dir/report")"
-		peer_ok "${signal%:*} before the win"
 	done
 }
 
 # There is no answer, and none comes: it ends all the same.
 before_no_win()
 {
-	rm -f "$dir/asked"
 	peer <<-END
 		accept
 		hello
@@ -57,13 +50,9 @@ before_no_win()
 		touch $dir/asked
 		eof
 	END
-	spawn "$claim" run key -- touch "$dir/ran"
-	until_ok 'it asks' test -e "$dir/asked"
-	kill -TERM "$run"
-	ends 'TERM and no answer' 143 "$run"
+	signalled 'TERM and no answer' TERM 143 "$claim" run key -- touch "$dir/ran"
 	same 'nothing ran' no "$(ran)"
 	holds 'it says what may be' "$(cat "$dir/err")" '*held until its lease ends*'
-	peer_ok 'TERM and no answer'
 }
 
 # USR1 and USR2 are no stop: the command gets them once it is there, as if it had been there.
@@ -81,12 +70,7 @@ kept_before_the_win()
 			say OK state=free fence=78
 			eof
 		END
-		spawn "$claim" run key -- sleep 100
-		until_ok 'it asks' test -e "$dir/asked"
-		kill -"${signal%:*}" "$run"
-		touch "$dir/go"
-		ends "${signal%:*} before the win" "${signal#*:}" "$run"
-		peer_ok "${signal%:*} before the win"
+		signalled "${signal%:*} before the win" "${signal%:*}" "${signal#*:}" "$claim" run key -- sleep 100
 	done
 }
 
@@ -101,13 +85,9 @@ while_waiting()
 			touch $dir/asked
 			eof
 		END
-		spawn "$claim" run --wait --report "$dir/report" key -- touch "$dir/ran"
-		until_ok 'it waits' test -e "$dir/asked"
-		kill -"${signal%:*}" "$run"
-		ends "${signal%:*} while it waits" "${signal#*:}" "$run"
+		signalled "${signal%:*} while it waits" "${signal%:*}" "${signal#*:}" "$claim" run --wait --report "$dir/report" key -- touch "$dir/ran"
 		same 'nothing ran' no "$(ran)"
 		same 'the report' "STOPPED exit=${signal#*:}" "$(cat "$dir/report")"
-		peer_ok "${signal%:*} while it waits"
 	done
 }
 
@@ -131,13 +111,9 @@ while_confirming()
 			say OK state=free fence=78
 			eof
 		END
-		spawn "$claim" run --wait key -- sh -c 'touch "$1/ran"; exec sleep 100' sh "$dir"
-		until_ok 'it asks what is left' test -e "$dir/asked"
-		kill -"${signal%:*}" "$run"
-		touch "$dir/go"
-		ends "${signal%:*} before the start" "${signal#*:}" "$run"
+		signalled "${signal%:*} before the start" "${signal%:*}" "${signal#*:}" \
+			"$claim" run --wait key -- sh -c 'touch "$1/ran"; exec sleep 100' sh "$dir"
 		[ "$answer" ] || same 'nothing ran' no "$(ran)"
-		peer_ok "${signal%:*} before the start"
 	done
 }
 
@@ -165,7 +141,6 @@ while_starting()
 # A signal that the caller ignores is no stop.
 nohup_before_the_win()
 {
-	rm -f "$dir/asked" "$dir/go" "$dir/ran"
 	peer <<-END
 		accept
 		hello
@@ -203,13 +178,9 @@ while_settling()
 			touch $dir/asked
 			eof
 		END
-		spawn "$claim" run key -- true
-		until_ok 'it settles' test -e "$dir/asked"
-		kill -"$signal" "$run"
-		ends "$signal while it settles" 0 "$run"
+		signalled "$signal while it settles" "$signal" 0 "$claim" run key -- true
 		holds 'it is said loudly' "$(cat "$dir/err")" '*NOT RECORDED*do not run it again; record it: claim complete --fence 77 key*'
 		same 'and nothing worse is offered' 0 "$(grep -c failed "$dir/err")"
-		peer_ok "$signal while it settles"
 	done
 	for signal in USR1 USR2; do
 		peer <<-END
@@ -223,13 +194,8 @@ while_settling()
 			say OK state=done fence=77 ttl_ms=1000
 			eof
 		END
-		spawn "$claim" run key -- true
-		until_ok 'it settles' test -e "$dir/asked"
-		kill -"$signal" "$run"
-		touch "$dir/go"
-		ends "$signal while it settles" 0 "$run"
+		signalled "$signal while it settles" "$signal" 0 "$claim" run key -- true
 		same 'it was recorded' '' "$(cat "$dir/err")"
-		peer_ok "$signal while it settles"
 	done
 }
 
