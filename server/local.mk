@@ -27,6 +27,7 @@ libserver_la_SOURCES = \
 	server/admin_http.c server/admin_http.h \
 	server/admin.c server/admin.h server/address.c server/address.h \
 	server/stores/store.c server/stores/store.h \
+	server/stores/op_list.c server/stores/op_list.h \
 	server/stores/memory.c \
 	server/stores/memory_table.c server/stores/memory_table.h \
 	server/stores/memory_scan.c server/stores/memory_scan.h \

@@ -22,14 +22,11 @@
 #include "../clock.h"
 #include "memory_scan.h"
 #include "memory_table.h"
+#include "op_list.h"
 
 #define OPS_PER_FLUSH 4096
 #define SWEEP_PER_FLUSH 4
 #define SWEEP_PER_CHANGE 2
-
-struct op_list {
-	struct op *first, **end;
-};
 
 struct memory {
 	struct store *front;
@@ -41,31 +38,6 @@ struct memory {
 	uint64_t sweep_at;      /* the bucket that is next */
 	bool closing;
 };
-
-static void list_init(struct op_list *list)
-{
-	list->first = NULL;
-	list->end = &list->first;
-}
-
-static void list_push(struct op_list *list, struct op *op)
-{
-	op->store_next = NULL;
-	*list->end = op;
-	list->end = &op->store_next;
-}
-
-static struct op *list_pop(struct op_list *list)
-{
-	struct op *op = list->first;
-
-	if (op) {
-		list->first = op->store_next;
-		if (!list->first)
-			list->end = &list->first;
-	}
-	return op;
-}
 
 /* ---- open ---- */
 
@@ -93,8 +65,8 @@ static bool memory_open(void **out, struct store *front, const char *url, const 
 		goto fail_memory;
 	m->front = front;
 	m->wall_offset_us = clock_wall_us() - clock_mono_us();
-	list_init(&m->queue);
-	list_init(&m->walking);
+	op_list_init(&m->queue);
+	op_list_init(&m->walking);
 	uv_idle_init(loop, &m->more);
 	m->more.data = m;
 	store_health(front, true, "");
@@ -156,7 +128,7 @@ static void walk_begin(struct memory *m, struct op *op)
 {
 	op->store_mem = walk_new(m->table, op);
 	if (op->store_mem) {
-		list_push(&m->walking, op);
+		op_list_push(&m->walking, op);
 	} else {
 		op_refuse(op, ERR_BUSY, "out of memory: the store cannot be walked");
 		store_done(m->front, op);
@@ -176,19 +148,19 @@ static void memory_submit(void *impl, struct op *op)
 {
 	struct memory *m = impl;
 
-	list_push(&m->queue, op);
+	op_list_push(&m->queue, op);
 }
 
 static void walk_some(struct memory *m, int64_t now)
 {
-	struct op *op = list_pop(&m->walking);
+	struct op *op = op_list_pop(&m->walking);
 
 	if (!op)
 		return;
 	if (walk_slice(op->store_mem, now))
 		walk_end(m, op);
 	else
-		list_push(&m->walking, op);
+		op_list_push(&m->walking, op);
 }
 
 /* The next turn of the loop comes at once, and with it a flush. */
@@ -207,7 +179,7 @@ static void memory_flush(void *impl)
 		return;
 	walk_some(m, now);
 	for (left = OPS_PER_FLUSH; left > 0 && m->queue.first; left--) {
-		struct op *op = list_pop(&m->queue);
+		struct op *op = op_list_pop(&m->queue);
 
 		if (op->kind != OP_RECORD)
 			walk_begin(m, op);
@@ -235,7 +207,7 @@ static void on_closed(uv_handle_t *handle)
 	struct store *front = m->front;
 	struct op *op;
 
-	while ((op = list_pop(&m->walking)) != NULL) {
+	while ((op = op_list_pop(&m->walking)) != NULL) {
 		if (op->kind == OP_SWEEP) { /* what it has deleted is deleted */
 			op->result = OP_APPLIED;
 			op->more = true;
@@ -244,7 +216,7 @@ static void on_closed(uv_handle_t *handle)
 		}
 		walk_end(m, op);
 	}
-	while ((op = list_pop(&m->queue)) != NULL) {
+	while ((op = op_list_pop(&m->queue)) != NULL) {
 		op_refuse(op, ERR_STORE, "the store is being closed");
 		store_done(front, op);
 	}

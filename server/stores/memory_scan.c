@@ -13,7 +13,6 @@
 #include "memory_scan.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "../../proto/mem.h"
 #include "scan.h"
@@ -146,17 +145,6 @@ static bool list_full(const struct scan_walk *walk)
 	return !oldest_first(&walk->op->scan) && walk->count > walk->op->scan.limit;
 }
 
-static struct slice put(char **to, struct slice text)
-{
-	struct slice copy = {*to, text.len};
-
-	if (!text.data)
-		return SLICE_ABSENT;
-	memcpy(*to, text.data, text.len);
-	*to += text.len;
-	return copy;
-}
-
 static size_t page_size(const struct scan_walk *walk, struct slice cursor)
 {
 	size_t size = sizeof(struct page) + walk->count * sizeof(struct page_item) + cursor.len, i;
@@ -184,12 +172,12 @@ static struct page *page_new(const struct scan_walk *walk, struct slice cursor)
 		struct page_item *item = &page->item[i];
 
 		entry_read(walk->found[i].entry, &item->record);
-		item->key = put(&to, entry_key(walk->found[i].entry));
-		item->record.token = put(&to, item->record.token);
-		item->record.fp = put(&to, item->record.fp);
-		item->record.owner = put(&to, item->record.owner);
+		item->key = scan_copy(&to, entry_key(walk->found[i].entry));
+		item->record.token = scan_copy(&to, item->record.token);
+		item->record.fp = scan_copy(&to, item->record.fp);
+		item->record.owner = scan_copy(&to, item->record.owner);
 	}
-	page->cursor = put(&to, cursor);
+	page->cursor = scan_copy(&to, cursor);
 	return page;
 }
 

@@ -3,6 +3,8 @@
  */
 #include "scan.h"
 
+#include <string.h>
+
 static bool state_matches(int choice, const struct record *rec, int64_t now)
 {
 	enum state shown = record_shown(rec, now);
@@ -64,4 +66,15 @@ void scan_count(struct counts *counts, const struct record *rec, int64_t now)
 		counts->free++;
 		break;
 	}
+}
+
+struct slice scan_copy(char **to, struct slice text)
+{
+	struct slice copy = {*to, text.len};
+
+	if (!text.data)
+		return SLICE_ABSENT;
+	memcpy(*to, text.data, text.len);
+	*to += text.len;
+	return copy;
 }

@@ -10,5 +10,7 @@
 bool scan_matches(const struct scan *scan, struct slice key, const struct record *rec, int64_t now);
 /* Adds one record to the counts. */
 void scan_count(struct counts *counts, const struct record *rec, int64_t now);
+/* Writes the octets to *to and moves it behind them; what is absent stays so. */
+struct slice scan_copy(char **to, struct slice text);
 
 #endif

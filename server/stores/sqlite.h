@@ -7,6 +7,7 @@
 #ifndef CLAIMD_STORE_SQLITE_H
 #define CLAIMD_STORE_SQLITE_H
 
+#include "op_list.h"
 #include "sqlite_db.h"
 #include "store.h"
 
@@ -15,10 +16,6 @@
 #define COPY_PAGES 1000
 
 enum side { SIDE_WRITER, SIDE_READER, SIDE__COUNT };
-
-struct op_list {
-	struct op *first, **end;
-};
 
 /* Rows that the reader found to be gone, for the writer to look at again and delete. */
 struct reap {
@@ -56,12 +53,6 @@ struct sqlite {
 	uint64_t writes;        /* transactions that wrote */
 	bool finish_checkpoint; /* the reader has done most of it; the rest needs a moment without a writer */
 };
-
-void op_list_init(struct op_list *list);
-void op_list_push(struct op_list *list, struct op *op);
-struct op *op_list_pop(struct op_list *list);
-/* Puts all of `from` behind what is there. */
-void op_list_join(struct op_list *list, struct op_list *from);
 
 /* ---- for the threads ---- */
 

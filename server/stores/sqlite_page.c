@@ -80,17 +80,6 @@ static size_t item_len(const struct page_item *item)
 	return item->key.len + item->record.token.len + item->record.fp.len + item->record.owner.len;
 }
 
-static struct slice put(char **to, struct slice text)
-{
-	struct slice copy = {*to, text.len};
-
-	if (!text.data)
-		return SLICE_ABSENT;
-	memcpy(*to, text.data, text.len);
-	*to += text.len;
-	return copy;
-}
-
 static struct page *page_new(const struct maker *m)
 {
 	size_t size = sizeof(struct page) + m->count * sizeof(struct page_item) + m->last_len, i;
@@ -108,12 +97,12 @@ static struct page *page_new(const struct maker *m)
 		struct page_item *item = &page->item[i];
 
 		*item = m->kept[i].item;
-		item->key = put(&to, item->key);
-		item->record.token = put(&to, item->record.token);
-		item->record.fp = put(&to, item->record.fp);
-		item->record.owner = put(&to, item->record.owner);
+		item->key = scan_copy(&to, item->key);
+		item->record.token = scan_copy(&to, item->record.token);
+		item->record.fp = scan_copy(&to, item->record.fp);
+		item->record.owner = scan_copy(&to, item->record.owner);
 	}
-	page->cursor = m->more ? put(&to, (struct slice){m->last, m->last_len}) : SLICE_ABSENT;
+	page->cursor = m->more ? scan_copy(&to, (struct slice){m->last, m->last_len}) : SLICE_ABSENT;
 	return page;
 }
 

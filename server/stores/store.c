@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "../../proto/mem.h"
+#include "op_list.h"
 
 struct store {
 	const struct store_driver *driver;
@@ -23,7 +24,7 @@ struct store {
 	bool known;  /* whether it is up */
 	bool up;
 	bool closing;
-	struct op *refused, **refused_end; /* answered here, not told yet */
+	struct op_list refused; /* answered here, not told yet */
 	store_closed_cb closed_cb;
 	void *closed_arg;
 };
@@ -69,7 +70,7 @@ bool store_open(struct store **out, const char *url, const struct store_options 
 	store->driver = driver;
 	store->options = *options;
 	store->events = *events;
-	store->refused_end = &store->refused;
+	op_list_init(&store->refused);
 	if (!driver->open(&store->impl, store, url, options, loop, err))
 		goto fail_store;
 	store->opened = true;
@@ -104,22 +105,12 @@ static void count(struct store_stats *stats, const struct op *op)
 	}
 }
 
-static void refuse(struct store *store, struct op *op)
-{
-	op->store_next = NULL;
-	*store->refused_end = op;
-	store->refused_end = &op->store_next;
-}
-
 /* Ends: each answer may bring the next op of its key, and of those there are no more than clients have sent. */
 static void refused_tell(struct store *store)
 {
-	while (store->refused) {
-		struct op *op = store->refused;
+	struct op *op;
 
-		store->refused = op->store_next;
-		if (!store->refused)
-			store->refused_end = &store->refused;
+	while ((op = op_list_pop(&store->refused))) {
 		count(&store->stats, op);
 		store->events.op_done(store->events.arg, op);
 	}
@@ -134,10 +125,10 @@ void store_submit(struct store *store, struct op *op)
 {
 	if (store->closing) {
 		op_refuse(op, ERR_STORE, "the store is being closed");
-		refuse(store, op);
+		op_list_push(&store->refused, op);
 	} else if (store->options.max_in_flight && store->stats.in_flight >= store->options.max_in_flight) {
 		op_refuse(op, ERR_BUSY, "the store has %zu operations to do already", store->stats.in_flight);
-		refuse(store, op);
+		op_list_push(&store->refused, op);
 	} else {
 		store->stats.in_flight++;
 		op->store_us = now_us();
@@ -150,7 +141,7 @@ void store_flush(struct store *store)
 	do { /* again where an answer brought an op that was refused: what follows that one must not wait for a turn */
 		refused_tell(store);
 		store->driver->flush(store->impl);
-	} while (store->refused);
+	} while (store->refused.first);
 }
 
 void store_done(struct store *front, struct op *op)
