@@ -252,6 +252,8 @@ START_TEST(times_stop_at_never)
 	ck_assert_int_eq(time_add(TIME_NEVER, 1), TIME_NEVER);
 	ck_assert_int_eq(time_add(1, TIME_NEVER), TIME_NEVER);
 	ck_assert_int_eq(time_add(TIME_NEVER, TIME_NEVER), TIME_NEVER);
+	ck_assert_int_eq(time_add(TIME_NEVER, -1), TIME_NEVER);
+	ck_assert_int_eq(time_add(-1, TIME_NEVER), TIME_NEVER);
 	ck_assert_int_eq(time_add(TIME_NEVER - 5, 6), TIME_NEVER);
 	ck_assert_int_eq(time_add(TIME_NEVER - 5, 4), TIME_NEVER - 1);
 	ck_assert_int_eq(time_left_ms(TIME_NEVER, NOW), PROTO_NEVER);
