@@ -69,6 +69,17 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
+struct slice slice_copy(char **at, struct slice text)
+{
+	struct slice copy = {*at, text.len};
+
+	if (text.data == NULL)
+		return SLICE_ABSENT;
+	memcpy(*at, text.data, text.len);
+	*at += text.len;
+	return copy;
+}
+
 struct slice slice_trim(struct slice text)
 {
 	while (text.len > 0 && is_blank(text.data[0])) {

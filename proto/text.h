@@ -32,6 +32,8 @@ bool slice_starts(struct slice text, struct slice prefix);
 bool slice_equal_nocase(struct slice a, struct slice b);
 /* Takes what is before the first `end` off *text, and the end with it; all of it when there is none. */
 struct slice slice_cut(struct slice *text, char end);
+/* A copy of its octets at *at, which moves on behind them; absent stays absent. */
+struct slice slice_copy(char **at, struct slice text);
 /* Without spaces, tabs and CR on either side. */
 struct slice slice_trim(struct slice text);
 

@@ -94,17 +94,6 @@ struct slice option_text(const struct request *req, enum option option)
 	return request_has(req, option) ? req->value[option].text : SLICE_ABSENT;
 }
 
-struct slice call_copy(char **at, struct slice text)
-{
-	struct slice copy = {*at, text.len};
-
-	if (text.data == NULL)
-		return SLICE_ABSENT;
-	memcpy(*at, text.data, text.len);
-	*at += text.len;
-	return copy;
-}
-
 struct call *call_new(struct dispatch *dispatch, struct conn *conn, const struct request *req, size_t text_len)
 {
 	const struct session *session = conn_session(conn);
@@ -129,7 +118,7 @@ struct call *call_new(struct dispatch *dispatch, struct conn *conn, const struct
 	call->uid = session->uid;
 	call->start_us = clock_mono_us();
 	at = call->text;
-	call->tag = call_copy(&at, tagged ? req->value[OPT_TAG].text : SLICE_ABSENT);
+	call->tag = slice_copy(&at, tagged ? req->value[OPT_TAG].text : SLICE_ABSENT);
 	turn_open(&call->turn, conn, !tagged);
 	if (!refuse)
 		return call;
@@ -141,8 +130,8 @@ struct slice call_key(char **at, const struct session *session, struct slice key
 {
 	char *start = *at;
 
-	call_copy(at, session->ns);
-	call_copy(at, key);
+	slice_copy(at, session->ns);
+	slice_copy(at, key);
 	return (struct slice){start, (size_t)(*at - start)};
 }
 

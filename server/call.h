@@ -65,8 +65,6 @@ void call_free(struct call *call);
 /* An option's number or text; fallback or absent when it is not given. */
 int64_t option_number(const struct request *req, enum option option, int64_t fallback);
 struct slice option_text(const struct request *req, enum option option);
-/* Copies text to *at, which moves on: absent stays absent. */
-struct slice call_copy(char **at, struct slice text);
 /* The key as it is stored: the session's namespace in front. */
 struct slice call_key(char **at, const struct session *session, struct slice key);
 /* Answers ERR. Only while its connection is there. */

@@ -47,6 +47,7 @@ struct conf {
 	int64_t lease_ms;
 	int64_t ttl_ms; /* or PROTO_NEVER */
 	size_t max_body;
+	size_t done_cache;
 	size_t max_connections;
 	size_t max_in_flight;
 	int64_t request_timeout_ms;

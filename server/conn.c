@@ -167,7 +167,7 @@ void conn_write_last(struct conn *conn, struct slice text)
 }
 
 /* Nothing is asked for, so what poll tells is POLLHUP or POLLERR: it closed both halves. */
-static bool peer_gone(const struct conn *conn)
+bool conn_gone(const struct conn *conn)
 {
 	struct pollfd look = {.fd = -1};
 
@@ -176,7 +176,7 @@ static bool peer_gone(const struct conn *conn)
 
 void conn_end_gone(struct conn *conn)
 {
-	if (!conn->closing && (conn->turns > 0 || conn->listening) && peer_gone(conn))
+	if (!conn->closing && (conn->turns > 0 || conn->listening) && conn_gone(conn))
 		conn_close(conn);
 }
 

@@ -87,6 +87,9 @@ void *conn_session(struct conn *conn);
  * has ended or is held back, libuv says nothing, and one that only closed its writing half still reads. Walks over all. */
 void conn_set_drop_gone(struct conn_set *set);
 
+/* The peer has closed both halves, whether or not libuv has told. A call of the kernel. */
+bool conn_gone(const struct conn *conn);
+
 void turn_open(struct turn *turn, struct conn *conn, bool ordered);
 /* The answer may be so large: until it is given the client counts as not having taken these octets. Once, before the answer. */
 void turn_expect(struct turn *turn, size_t octets);

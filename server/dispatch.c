@@ -24,9 +24,14 @@
 static void submit(struct call *call)
 {
 	struct dispatch *dispatch = call->dispatch;
+	int64_t now_ms = clock_mono_ms();
 
+	if (engine_recall(dispatch->engine, &call->op, now_ms)) {
+		dispatch_answer(dispatch, &call->op);
+		return;
+	}
 	call->with_engine = true;
-	if (!engine_submit(dispatch->engine, &call->op, clock_mono_ms())) {
+	if (!engine_submit(dispatch->engine, &call->op, now_ms)) {
 		call->with_engine = false;
 		call_refuse(call, ERR_BUSY, NO_MEMORY);
 	}
@@ -385,6 +390,14 @@ void dispatch_told(void *arg, struct holder *holder, const struct notice *notice
 	account_notice(dispatch, notice);
 	if (notice->wanted)
 		notice_tell(session->conn, session->ns.len, notice);
+}
+
+bool dispatch_gone(void *arg, const struct op *op)
+{
+	const struct call *call = (const struct call *)(const void *)((const char *)op - offsetof(struct call, op));
+
+	(void)arg;
+	return conn_gone(call->turn.conn);
 }
 
 bool dispatch_init(struct dispatch *dispatch)

@@ -51,5 +51,6 @@ void dispatch_late(void *arg, struct op *op);
 void dispatch_answer(void *arg, struct op *op);
 void dispatch_changed(void *arg, const struct op *op);
 void dispatch_told(void *arg, struct holder *holder, const struct notice *notice);
+bool dispatch_gone(void *arg, const struct op *op);
 
 #endif

@@ -24,6 +24,7 @@
 
 #include "../proto/mem.h"
 #include "bonds.h"
+#include "collapse.h"
 
 struct engine *engine_new(const struct engine_hooks *hooks, const struct engine_limits *limits,
 			  const struct hash_seed *seed)
@@ -35,6 +36,7 @@ struct engine *engine_new(const struct engine_hooks *hooks, const struct engine_
 	engine->hooks = *hooks;
 	engine->limits = *limits;
 	engine->random = seed->k0 | 1;
+	done_cache_init(&engine->done, limits->done_cache, seed);
 	if (!slots_init(&engine->slots, seed)) {
 		mem_free(engine);
 		return NULL;
@@ -46,6 +48,7 @@ void engine_free(struct engine *engine)
 {
 	assert(engine->pending == 0);
 	slots_release(&engine->slots);
+	done_cache_release(&engine->done);
 	alarms_release(&engine->polls);
 	alarms_release(&engine->waits);
 	alarms_release(&engine->renewals);
@@ -60,6 +63,16 @@ size_t engine_pending(const struct engine *engine)
 size_t engine_waiting(const struct engine *engine)
 {
 	return engine->waiting;
+}
+
+uint64_t engine_collapsed(const struct engine *engine)
+{
+	return engine->collapsed;
+}
+
+uint64_t engine_recalled(const struct engine *engine)
+{
+	return engine->done.hits;
 }
 
 uint64_t engine_undone(const struct engine *engine)
@@ -103,6 +116,7 @@ static void send_to_store(struct engine *engine, struct op *op, int64_t now_ms)
 {
 	op->sent = true;
 	op->sent_ms = now_ms;
+	op->sent_ticket = engine->tickets;
 	engine->hooks.to_store(engine->hooks.arg, op);
 }
 
@@ -138,7 +152,7 @@ bool engine_submit(struct engine *engine, struct op *op, int64_t now_ms)
 	op->next = NULL;
 	op->slot = NULL;
 	op->sent = op->late = op->kept = op->doubted = op->parked = op->told_lost = false;
-	op->ticket = 0;
+	op->ticket = ++engine->tickets;
 	op->wait_until_ms = op->wait_ms == 0 ? 0 : op->wait_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + op->wait_ms;
 	alarm_init(&op->wait, op);
 	if (op->kind != OP_RECORD) {
@@ -178,10 +192,52 @@ void engine_answer(struct engine *engine, struct op *op)
 	}
 }
 
+/* ---- answers without the store ---- */
+
+bool engine_recall(struct engine *engine, struct op *op, int64_t now_ms)
+{
+	return op->kind == OP_RECORD && op->ask.verb == ASK_CLAIM && engine->done.count > 0 &&
+	       slots_find(&engine->slots, op->key) == NULL && done_cache_answers(&engine->done, op, now_ms);
+}
+
+/* Keeps what is remembered true to what an answer shows. */
+static void remember(struct engine *engine, const struct op *op)
+{
+	enum word word = op->verdict.word;
+
+	if (op->ask.verb == ASK_CLAIM && op->result == OP_LOST && (word == WORD_DONE || word == WORD_FAILED))
+		done_cache_put(&engine->done, op);
+	else /* RESOLVE and FORGET, also when that is in doubt; and whatever shows that somebody else did that */
+		done_cache_drop(&engine->done, op->key);
+}
+
+/* CLAIMs that come next are answered by what is known of the record, as far as that goes. They are left in *answered. */
+static void serve_next(struct engine *engine, struct slot *slot, const struct sight *sight, struct op_queue *answered,
+		       int64_t now_ms)
+{
+	struct op *op;
+
+	while ((op = slot->work.first) != NULL) {
+		if (sight_answers(sight, op, now_ms))
+			engine->collapsed++;
+		else if (op->ask.verb != ASK_CLAIM || !done_cache_answers(&engine->done, op, now_ms))
+			return;
+		queue_take(&slot->work);
+		op->slot = NULL;
+		due_remove(engine, op);
+		if (waiters_park(engine, slot, op, now_ms))
+			continue;
+		bonds_tie(engine, slot, op, now_ms);
+		queue_append(answered, op);
+	}
+}
+
 /* The head of its key's work is over: it is answered or parked, waiters are woken, and the next one goes to the store. */
 static void finish(struct engine *engine, struct op *op, int64_t now_ms)
 {
 	struct slot *slot = op->slot;
+	struct op_queue answered = {NULL, NULL};
+	struct sight sight;
 	bool parked;
 
 	if (slot == NULL) {
@@ -190,21 +246,27 @@ static void finish(struct engine *engine, struct op *op, int64_t now_ms)
 	}
 	assert(slot->work.first == op);
 	queue_take(&slot->work);
+	op->slot = NULL;
 	slot->answering = true;
 	if (op->result == OP_APPLIED && op->verdict.effect != EFFECT_NONE)
 		engine->hooks.changed(engine->hooks.arg, op);
 	bonds_see(engine, slot, op, now_ms);
+	remember(engine, op);
+	sight_take(&sight, op);
 	parked = waiters_park(engine, slot, op, now_ms);
 	if (!parked) {
 		bonds_tie(engine, slot, op, now_ms);
 		waiters_wake(engine, slot, op, now_ms);
 	}
+	serve_next(engine, slot, &sight, &answered, now_ms);
 	slot->answering = false;
 	if (slot->work.first != NULL)
 		send_to_store(engine, slot->work.first, now_ms);
 	else
 		engine_tidy(engine, slot);
 	if (!parked)
+		engine_answer(engine, op);
+	while ((op = queue_take(&answered)) != NULL)
 		engine_answer(engine, op);
 }
 

@@ -45,12 +45,15 @@ struct engine_hooks {
 	void (*changed)(void *arg, const struct op *op);
 	/* Something happened to a claim that is bound to this connection. */
 	void (*told)(void *arg, struct holder *holder, const struct notice *notice);
+	/* The client of this call that waits is gone; engine_leave will follow. Asked before the store is, on its behalf. */
+	bool (*gone)(void *arg, const struct op *op);
 	void *arg;
 };
 
 struct engine_limits {
 	int64_t timeout_ms;       /* from submit to the answer; longer than the store's own */
 	int64_t lease_ms, ttl_ms; /* a kept settlement is given up after lease + ttl (its own ttl, or this one) */
+	size_t done_cache;        /* octets for outcomes that are remembered; 0: none is */
 };
 
 /* NULL: no memory. */
@@ -61,6 +64,9 @@ void engine_free(struct engine *engine);
 
 /* Takes the op until it is answered. False: no memory, nothing happened, the op is still the caller's. */
 bool engine_submit(struct engine *engine, struct op *op, int64_t now_ms);
+/* True: the outcome of this CLAIM is remembered, and nothing is under way for its key; the op is answered and was never the
+ * engine's. */
+bool engine_recall(struct engine *engine, struct op *op, int64_t now_ms);
 /* The store has answered this op. */
 void engine_done(struct engine *engine, struct op *op, int64_t now_ms);
 /* Gives back a win (key and token as asked, the fence from its record), in front of whatever waits for that key. `won` is
@@ -82,6 +88,9 @@ size_t engine_pending(const struct engine *engine);
 const struct kept *engine_kept(const struct engine *engine);
 /* Calls that are parked until a key is free. */
 size_t engine_waiting(const struct engine *engine);
+/* CLAIMs that were answered without asking the store, since the start: behind another of the same key, and from memory. */
+uint64_t engine_collapsed(const struct engine *engine);
+uint64_t engine_recalled(const struct engine *engine);
 /* Wins given back since the start. */
 uint64_t engine_undone(const struct engine *engine);
 

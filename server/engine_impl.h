@@ -5,6 +5,7 @@
 #ifndef CLAIMD_SERVER_ENGINE_IMPL_H
 #define CLAIMD_SERVER_ENGINE_IMPL_H
 
+#include "done_cache.h"
 #include "engine.h"
 #include "slot.h"
 
@@ -14,15 +15,16 @@ struct engine {
 	struct slots slots;
 	struct op *due_first, *due_last; /* ops on their way, by deadline: all have the same time */
 	struct kept kept;
+	struct done_cache done; /* outcomes that are answered without the store */
 	struct alarms polls;    /* of slots */
 	struct alarms waits;    /* of waiters: when their wait is over */
 	struct alarms renewals; /* of bonds */
-	uint64_t tickets;       /* given to waiters, in the order in which they came */
+	uint64_t tickets;       /* given to calls, in the order in which they came */
 	uint64_t random;        /* for jitter */
 	size_t waiting;
 	bool abandoning; /* nothing more is kept, nobody waits any more */
 	size_t pending;
-	uint64_t undone;
+	uint64_t undone, collapsed;
 };
 
 /* engine.c */

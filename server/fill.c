@@ -44,7 +44,7 @@ static struct slice make_token(struct dispatch *dispatch, char **at)
 	}
 	dispatch->random_left -= TOKEN_OCTETS;
 	token = (struct slice){(const char *)dispatch->random + dispatch->random_left, TOKEN_OCTETS};
-	return call_copy(at, token);
+	return slice_copy(at, token);
 }
 
 static void fill_claim(struct call *call, const struct request *req, char **at)
@@ -57,10 +57,10 @@ static void fill_claim(struct call *call, const struct request *req, char **at)
 	ask->atleast = us_of(option_number(req, OPT_ATLEAST, 0));
 	ask->lapse =
 	    option_number(req, OPT_LAPSE, CHOICE_LAPSE_RECLAIM) == CHOICE_LAPSE_UNKNOWN ? LAPSE_UNKNOWN : LAPSE_RECLAIM;
-	ask->fp = call_copy(at, option_text(req, OPT_FP));
-	ask->owner = call_copy(at, option_text(req, OPT_OWNER));
+	ask->fp = slice_copy(at, option_text(req, OPT_FP));
+	ask->owner = slice_copy(at, option_text(req, OPT_OWNER));
 	call->own_token = request_has(req, OPT_TOKEN);
-	ask->token = call->own_token ? call_copy(at, option_text(req, OPT_TOKEN)) : make_token(call->dispatch, at);
+	ask->token = call->own_token ? slice_copy(at, option_text(req, OPT_TOKEN)) : make_token(call->dispatch, at);
 }
 
 static enum state as_of(const struct request *req)
@@ -90,7 +90,7 @@ static bool fill_result(struct call *call, const struct request *req, bool overs
 		turn_expect(&call->turn, result.len);
 	call->dropped = oversize || (result.data != NULL && !conf->store_result);
 	if (!call->dropped)
-		call->op.ask.result = call_copy(at, result);
+		call->op.ask.result = slice_copy(at, result);
 	return true;
 }
 
@@ -99,12 +99,12 @@ static void fill_settlement(struct call *call, const struct request *req, char *
 	struct ask *ask = &call->op.ask;
 
 	ask->fence = option_number(req, OPT_FENCE, 0);
-	ask->token = call_copy(at, option_text(req, OPT_TOKEN));
+	ask->token = slice_copy(at, option_text(req, OPT_TOKEN));
 	ask->ttl = us_of(option_number(req, OPT_TTL, 0));
 	ask->lease = us_of(option_number(req, OPT_LEASE, 0));
 	ask->as = as_of(req);
 	ask->force = option_number(req, OPT_FORCE, 0) != 0;
-	call->reason = call_copy(at, option_text(req, OPT_REASON));
+	call->reason = slice_copy(at, option_text(req, OPT_REASON));
 	call->want_result = option_number(req, OPT_RESULT, 0) != 0;
 }
 
@@ -184,8 +184,8 @@ bool fill_scan(struct call *call, const struct request *req)
 	limit = option_number(req, OPT_LIMIT, fallback);
 	scan->limit = limit > LIST_MAX ? LIST_MAX : (size_t)limit;
 	scan->prefix = call_key(&at, session, option_text(req, OPT_PREFIX));
-	scan->owner = call_copy(&at, option_text(req, OPT_OWNER));
-	scan->cursor = call_copy(&at, option_text(req, OPT_CURSOR));
+	scan->owner = slice_copy(&at, option_text(req, OPT_OWNER));
+	scan->cursor = slice_copy(&at, option_text(req, OPT_CURSOR));
 	scan->older = us_of(option_number(req, OPT_OLDER, 0));
 	scan->dry = option_number(req, OPT_DRY, 0) != 0;
 	if (scan->state == CHOICE_STATE_UNKNOWN && scan->cursor.data != NULL) {

@@ -5,6 +5,7 @@ libserver_la_SOURCES = \
 	server/op.c server/op.h \
 	server/engine.c server/engine.h server/engine_impl.h \
 	server/waiters.c server/bonds.c server/bonds.h server/kept.c server/kept.h \
+	server/collapse.c server/collapse.h server/done_cache.c server/done_cache.h \
 	server/slot.c server/slot.h server/alarm.c server/alarm.h \
 	server/dispatch.c server/dispatch.h \
 	server/call.c server/call.h server/fill.c server/plain.c server/answer.c server/account.c \

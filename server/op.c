@@ -36,6 +36,12 @@ void op_decide(struct op *op, struct record *rec, int64_t now)
 	op->now = now;
 }
 
+int64_t op_clock(int64_t now, int64_t sent_ms, int64_t at_ms)
+{
+	/* Whole milliseconds: the one may have begun, the other be over. */
+	return now + (at_ms - sent_ms + 1) * 1000;
+}
+
 /* No answer from the table: whatever was decided before does not stand. */
 __attribute__((format(printf, 4, 0))) static void op_fail(struct op *op, enum op_result result, enum err err,
 							  const char *format, va_list args)

@@ -100,7 +100,7 @@ struct op {
 	/* the engine's */
 	int64_t deadline_ms;            /* monotonic, as all here */
 	struct op *next;                /* in its key's queue */
-	struct slot *slot;              /* its key's entry */
+	struct slot *slot;              /* its key's entry, while it is in one of its queues */
 	struct op *due_prev, *due_next; /* among all ops, by deadline */
 	bool sent;                      /* the store has it */
 	int64_t sent_ms;                /* since when, the last time */
@@ -111,7 +111,8 @@ struct op {
 	bool parked;           /* waits in its slot; see waiters.c */
 	int64_t wait_until_ms; /* 0: it does not wait any more */
 	struct alarm wait;     /* set while it is parked */
-	uint64_t ticket;       /* its place among the waiters */
+	uint64_t ticket;       /* its place in the order of arrival */
+	uint64_t sent_ticket;  /* the newest one that had been given when the store was asked, the last time */
 	struct bond *bond;     /* made ready for the win, so that memory is there when it comes */
 	bool told_lost;        /* it showed that a bound claim is lost, and who holds that was told */
 	bool own;              /* made by the engine itself: an undo, a renewal, what `drop` asked for */
@@ -132,6 +133,8 @@ void op_decide(struct op *op, struct record *rec, int64_t now);
 /* For stores and store.c: surely not applied / nobody knows. The format is the reason, for a person. */
 __attribute__((format(printf, 3, 4))) void op_refuse(struct op *op, enum err err, const char *format, ...);
 __attribute__((format(printf, 3, 4))) void op_doubt(struct op *op, enum err err, const char *format, ...);
+/* An op that was sent at sent_ms was decided when the store's clock showed `now`: what that shows at at_ms, at the latest. */
+int64_t op_clock(int64_t now, int64_t sent_ms, int64_t at_ms);
 /* The op only reads: it needs no writer. */
 bool op_reads(const struct op *op);
 

@@ -100,6 +100,13 @@ static void on_told(void *arg, struct holder *holder, const struct notice *notic
 	dispatch_told(&server->dispatch, holder, notice);
 }
 
+static bool is_gone(void *arg, const struct op *op)
+{
+	struct server *server = arg;
+
+	return dispatch_gone(&server->dispatch, op);
+}
+
 static void on_shutdown(void *arg)
 {
 	struct server *server = arg;
@@ -240,8 +247,9 @@ static bool start_access(struct server *server, struct errbuf *err)
 
 static bool start_engine(struct server *server, struct errbuf *err)
 {
-	struct engine_hooks hooks = {to_store, on_late, on_answer, on_changed, on_told, server};
-	struct engine_limits limits = {server->conf->request_timeout_ms, server->conf->lease_ms, server->conf->ttl_ms};
+	struct engine_hooks hooks = {to_store, on_late, on_answer, on_changed, on_told, is_gone, server};
+	struct engine_limits limits = {server->conf->request_timeout_ms, server->conf->lease_ms, server->conf->ttl_ms,
+				       server->conf->done_cache};
 	struct hash_seed seed;
 
 	hash_seed_random(&seed);

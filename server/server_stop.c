@@ -49,9 +49,10 @@ static void look_whether_needed(struct server *server)
 {
 	int64_t now_ms = clock_mono_ms();
 
-	/* Who only watches would never leave. */
-	if (server->conns.count > server->dispatch.watchers.count || grants_live(&server->grants, now_ms) > 0 ||
-	    engine_kept(server->engine)->count > 0 || engine_waiting(server->engine) > 0)
+	/* Who only watches would never leave; nor would one who may not come in. */
+	if (server->conns.count - server->conns.strangers > server->dispatch.watchers.count ||
+	    grants_live(&server->grants, now_ms) > 0 || engine_kept(server->engine)->count > 0 ||
+	    engine_waiting(server->engine) > 0)
 		server->quiet_ms = 0;
 	else if (server->quiet_ms == 0)
 		server->quiet_ms = now_ms;

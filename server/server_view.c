@@ -73,6 +73,8 @@ void server_look(void *arg, struct stats_view *view)
 	    .log_dropped = server->log.dropped,
 	    .waiters = engine_waiting(server->engine),
 	    .undone_wins = engine_undone(server->engine),
+	    .collapsed = engine_collapsed(server->engine),
+	    .done_cache_hits = engine_recalled(server->engine),
 	    .kept_settlements = engine_kept(server->engine)->count,
 	    .kept_given_up = engine_kept(server->engine)->dropped,
 	    .counts_age_ms = server->counted_ms != 0 ? now_ms - server->counted_ms : -1,

@@ -10,7 +10,8 @@
 #include "access.h"
 #include "address.h"
 
-#define MAX_BODY (INT64_C(16) << 20)
+#define MAX_BODY_M 16
+#define MAX_CACHE_M 1024
 #define MAX_COUNT 1000000
 #define MIN_FD 3 /* below are standard input, output and error */
 
@@ -192,24 +193,39 @@ static bool parse_time(enum conf_id id, const char *text, struct conf *conf, str
 	return true;
 }
 
-/* A whole number with, for BODY, a k or M behind it. */
-static bool parse_number(enum conf_id id, const char *text, struct conf *conf, struct errbuf *err)
+static bool parse_count(enum conf_id id, const char *text, struct conf *conf, struct errbuf *err)
 {
-	bool body = settings[id].kind == SETTING_BODY;
-	int64_t max = body ? MAX_BODY : MAX_COUNT;
+	int64_t number;
+
+	if (!integer_parse(slice_from(text), &number)) {
+		err_set(err, "\"%.40s\" is no whole number", text);
+		return false;
+	}
+	if (number < 1 || number > MAX_COUNT) {
+		err_set(err, "%.40s is out of range: 1 to %d", text, MAX_COUNT);
+		return false;
+	}
+	*(size_t *)field_of(id, conf) = (size_t)number;
+	return true;
+}
+
+/* A whole number with, where wanted, a k or M behind it. */
+static bool parse_size(enum conf_id id, const char *text, struct conf *conf, struct errbuf *err)
+{
+	int64_t min = settings[id].kind == SETTING_CACHE ? 0 : 1;
+	int64_t max_m = settings[id].kind == SETTING_CACHE ? MAX_CACHE_M : MAX_BODY_M;
 	struct slice digits = slice_from(text);
 	char last = digits.len ? digits.data[digits.len - 1] : 0;
-	int64_t unit = !body ? 1 : last == 'k' ? 1024 : last == 'M' ? 1024 * 1024 : 1;
+	int64_t unit = last == 'k' ? 1024 : last == 'M' ? 1024 * 1024 : 1;
 	int64_t number;
 
 	digits.len -= unit > 1;
 	if (!integer_parse(digits, &number)) {
-		err_set(err, "\"%.40s\" is no %s", text,
-			body ? "size: a whole number, with k or M where wanted" : "whole number");
+		err_set(err, "\"%.40s\" is no size: a whole number, with k or M where wanted", text);
 		return false;
 	}
-	if (number < 1 || number > max / unit) {
-		err_set(err, "%.40s is out of range: 1 to %s", text, body ? "16M" : "1000000");
+	if (number < min || number > max_m * 1024 * 1024 / unit) {
+		err_set(err, "%.40s is out of range: %d to %dM", text, (int)min, (int)max_m);
 		return false;
 	}
 	*(size_t *)field_of(id, conf) = (size_t)(number * unit);
@@ -330,8 +346,10 @@ bool setting_parse(enum conf_id id, char *text, struct conf *conf, struct errbuf
 	case SETTING_TIME:
 		return parse_time(id, text, conf, err);
 	case SETTING_BODY:
+	case SETTING_CACHE:
+		return parse_size(id, text, conf, err);
 	case SETTING_COUNT:
-		return parse_number(id, text, conf, err);
+		return parse_count(id, text, conf, err);
 	case SETTING_FD:
 		return parse_fd(id, text, conf, err);
 	}

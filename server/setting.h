@@ -22,6 +22,7 @@ enum setting_kind {
 	SETTING_TTL,        /* int64_t ms: from 1ms, or PROTO_NEVER */
 	SETTING_TIME,       /* int64_t ms: 1ms .. 365d */
 	SETTING_BODY,       /* size_t octets: 1 .. 16M; with k or M */
+	SETTING_CACHE,      /* size_t octets: 0 .. 1024M; with k or M */
 	SETTING_COUNT,      /* size_t: 1 .. 1000000 */
 	SETTING_BOOL,       /* bool: yes or no */
 	SETTING_STORE_DOWN, /* bool: refuse or run-unguarded */

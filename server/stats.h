@@ -60,7 +60,9 @@ struct stats_view {
 	uint64_t kept_settlements;                                          /* that the store could not take yet */
 	uint64_t kept_given_up;                                             /* that it never took */
 	uint64_t waiters;                                                   /* calls that wait for a key */
-	uint64_t undone_wins;  /* given back, since nobody can have heard of them */
+	uint64_t undone_wins; /* given back, since nobody can have heard of them */
+	uint64_t collapsed;   /* CLAIMs answered by the answer to one before them */
+	uint64_t done_cache_hits;
 	int64_t counts_age_ms; /* of the three below; negative: not counted yet, they are left out */
 	int64_t live_claims;
 	int64_t unresolved_records;

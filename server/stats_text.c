@@ -348,6 +348,10 @@ static void write_daemon(struct text *t, const struct stats *stats, const struct
 	write_counter(t, "claimd_requests_total", "Requests that came in.", stats->requests);
 	write_counter(t, "claimd_parse_refusals_total", "Requests that were not understood.", stats->parse_refusals);
 	write_gauge(t, "claimd_waiters", "Calls that wait for a key to become free.", (int64_t)view->waiters, 1);
+	write_counter(t, "claimd_collapsed_claims_total", "CLAIMs answered by the answer to one before them.",
+		      view->collapsed);
+	write_counter(t, "claimd_done_cache_hits_total", "CLAIMs of settled keys answered without the store.",
+		      view->done_cache_hits);
 	write_counter(t, "claimd_log_dropped_total", "Lines of the log that could not be written.", view->log_dropped);
 }
 

@@ -7,7 +7,7 @@
  *   - the first waiter asks the store again by itself, at growing distances and never later than the lease's end: whoever
  *     settled it may have done so through another daemon;
  *   - its wait is over: it asks once more and is answered, whatever the answer is;
- *   - its client has gone (engine_leave).
+ *   - its client has gone (engine_leave). One that is gone before its connection has told is passed over.
  * A store that does not answer is waited out as well: the call keeps its token, so that a claim which was made after
  * all is its own.
  */
@@ -78,13 +78,12 @@ bool waiters_park(struct engine *engine, struct slot *slot, struct op *op, int64
 		return false;
 	if (!alarm_set(&engine->waits, &op->wait, op->wait_until_ms))
 		return false;
-	if (op->ticket == 0)
-		op->ticket = ++engine->tickets;
 	op->doubted |= op->result == OP_UNCERTAIN;
 	take_seat(&slot->waiters, op);
+	op->slot = slot;
 	op->parked = true;
 	engine->waiting++;
-	if (slot->waiters.first == op)
+	if (slot->waiters.first == op || slot->poll.place == ALARM_OFF) /* those before it are passed over */
 		set_poll(engine, slot, op, now_ms);
 	op_release(op);
 	return true;
@@ -108,9 +107,19 @@ static void put_to_work(struct engine *engine, struct op *op, bool in_front, int
 	engine_work(engine, op->slot, op, in_front, now_ms);
 }
 
+static bool gone(const struct engine *engine, const struct op *op)
+{
+	return engine->hooks.gone(engine->hooks.arg, op);
+}
+
 void waiters_poll(struct engine *engine, struct slot *slot, int64_t now_ms)
 {
-	put_to_work(engine, slot->waiters.first, true, now_ms);
+	struct op *op = slot->waiters.first;
+
+	while (op != NULL && gone(engine, op))
+		op = op->next;
+	if (op != NULL)
+		put_to_work(engine, op, true, now_ms);
 }
 
 /* All of them, in their order: those who came later are put to work first, each in front of the others. */
@@ -130,11 +139,11 @@ static void wake_all(struct engine *engine, struct slot *slot, bool only_lookers
 		engine_work(engine, slot, op, true, now_ms);
 }
 
-static struct op *first_claimer(const struct slot *slot)
+static struct op *first_claimer(const struct engine *engine, const struct slot *slot)
 {
 	struct op *op = slot->waiters.first;
 
-	while (op != NULL && op->ask.verb != ASK_CLAIM)
+	while (op != NULL && (op->ask.verb != ASK_CLAIM || gone(engine, op)))
 		op = op->next;
 	return op;
 }
@@ -156,8 +165,8 @@ void waiters_wake(struct engine *engine, struct slot *slot, const struct op *ans
 		return;
 	}
 	/* Free, gone or lapsed: one of them wins. Who only looks sees that nobody holds it. */
-	op = first_claimer(slot);
-	if (op != NULL && !(shown == STATE_FREE && answered->record.earliest > answered->now))
+	if (!(shown == STATE_FREE && answered->record.earliest > answered->now) &&
+	    (op = first_claimer(engine, slot)) != NULL)
 		put_to_work(engine, op, true, now_ms);
 	wake_all(engine, slot, true, now_ms);
 }
@@ -170,7 +179,10 @@ void waiters_tick(struct engine *engine, int64_t now_ms)
 		struct op *op = alarm->owner;
 
 		op->wait_until_ms = 0;
-		put_to_work(engine, op, false, now_ms);
+		if (gone(engine, op))
+			alarm_clear(&engine->waits, alarm);
+		else
+			put_to_work(engine, op, false, now_ms);
 	}
 	while ((alarm = alarms_first(&engine->polls)) != NULL && alarm->at_ms <= now_ms) {
 		struct slot *slot = alarm->owner;

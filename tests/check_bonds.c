@@ -42,7 +42,7 @@ static void on_told(void *arg, struct holder *holder, const struct notice *notic
 
 static void setup(void)
 {
-	struct engine_limits limits = {TIMEOUT_MS, LEASE_MS, LEASE_MS};
+	struct engine_limits limits = {TIMEOUT_MS, LEASE_MS, LEASE_MS, 0};
 
 	now_ms = 1000000;
 	store = STORE_WELL;

@@ -109,8 +109,8 @@ static void look(void *arg, struct stats_view *view)
 
 static void setup(void)
 {
-	struct engine_hooks hooks = {to_store,         dispatch_late, dispatch_answer,
-				     dispatch_changed, dispatch_told, &dispatch};
+	struct engine_hooks hooks = {to_store,      dispatch_late, dispatch_answer, dispatch_changed,
+				     dispatch_told, dispatch_gone, &dispatch};
 	struct hash_seed seed = {1, 2};
 
 	signal(SIGPIPE, SIG_IGN);
@@ -124,7 +124,7 @@ static void setup(void)
 	log_init(&quiet, LOG_FORMAT_TEXT, LOG_LEVEL_ERROR, LOG_KEYS_HASH, STDERR_FILENO);
 	grants_init(&grants, &seed);
 	ck_assert_int_eq(uv_loop_init(&loop), 0);
-	dispatch.engine = engine_new(&hooks, &(struct engine_limits){TIMEOUT_MS, 1000, 1000}, &seed);
+	dispatch.engine = engine_new(&hooks, &(struct engine_limits){TIMEOUT_MS, 1000, 1000, 65536}, &seed);
 	dispatch.conf = &conf;
 	dispatch.stats = &stats;
 	dispatch.grants = &grants;

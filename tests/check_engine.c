@@ -15,7 +15,7 @@
 
 static void setup(void)
 {
-	struct engine_limits limits = {TIMEOUT_MS, LEASE_MS, TTL_MS};
+	struct engine_limits limits = {TIMEOUT_MS, LEASE_MS, TTL_MS, 0};
 
 	now_ms = 1;
 	engine_rig_open(&limits, NULL, NULL);

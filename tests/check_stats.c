@@ -92,6 +92,8 @@ START_TEST(counters_without_a_verb)
 	stats.connections = 4;
 	stats.takeovers = 5;
 	view.undone_wins = 6;
+	view.collapsed = 13;
+	view.done_cache_hits = 14;
 	stats.unreadable_records = 7;
 	stats.unguarded = 8;
 	stats.denied = 9;
@@ -105,6 +107,8 @@ START_TEST(counters_without_a_verb)
 	expect_line("claimd_connections 4");
 	expect_line("claimd_takeovers_total 5");
 	expect_line("claimd_undone_wins_total 6");
+	expect_line("claimd_collapsed_claims_total 13");
+	expect_line("claimd_done_cache_hits_total 14");
 	expect_line("claimd_unreadable_records_total 7");
 	expect_line("claimd_unguarded_total 8");
 	expect_line("claimd_denied_total 9");

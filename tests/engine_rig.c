@@ -4,6 +4,7 @@
 struct engine *engine;
 struct op *at_store[RIG_MAX], *answered[RIG_MAX], *late[RIG_MAX];
 int at_store_count, answered_count, late_count;
+const struct op *dead;
 int64_t now_ms;
 
 static void to_store(void *arg, struct op *op)
@@ -40,13 +41,21 @@ static void on_told(void *arg, struct holder *holder, const struct notice *notic
 	(void)notice;
 }
 
+static bool is_gone(void *arg, const struct op *op)
+{
+	(void)arg;
+	return op == dead;
+}
+
 void engine_rig_open(const struct engine_limits *limits, void (*changed)(void *arg, const struct op *op),
 		     void (*told)(void *arg, struct holder *holder, const struct notice *notice))
 {
 	struct engine_hooks hooks = {
-	    to_store, on_late, on_answer, changed != NULL ? changed : on_changed, told != NULL ? told : on_told, NULL};
+	    to_store, on_late, on_answer, changed != NULL ? changed : on_changed, told != NULL ? told : on_told,
+	    is_gone,  NULL};
 	struct hash_seed seed = {1, 2};
 
+	dead = NULL;
 	at_store_count = answered_count = late_count = 0;
 	engine = engine_new(&hooks, limits, &seed);
 	ck_assert_ptr_nonnull(engine);

@@ -15,7 +15,8 @@
 extern struct engine *engine;
 extern struct op *at_store[RIG_MAX], *answered[RIG_MAX], *late[RIG_MAX];
 extern int at_store_count, answered_count, late_count;
-extern int64_t now_ms; /* when the test calls the engine; set before engine_rig_open */
+extern const struct op *dead; /* its client is gone, and its connection has not told yet */
+extern int64_t now_ms;        /* when the test calls the engine; set before engine_rig_open */
 
 /* An engine to which nothing has happened. The hooks `changed` and `told` may be NULL: nobody listens. */
 void engine_rig_open(const struct engine_limits *limits, void (*changed)(void *arg, const struct op *op),

@@ -40,6 +40,14 @@ TESTS += tests/check_engine
 endif
 
 if HAVE_CHECK
+check_PROGRAMS += tests/check_shortcuts
+tests_check_shortcuts_SOURCES = tests/check_shortcuts.c tests/history.h tests/history_steps.c
+tests_check_shortcuts_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_shortcuts_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_shortcuts
+endif
+
+if HAVE_CHECK
 check_PROGRAMS += tests/check_bonds
 tests_check_bonds_SOURCES = tests/check_bonds.c tests/engine_rig.c tests/engine_rig.h
 tests_check_bonds_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
@@ -447,7 +455,7 @@ tests_check_scenarios_SOURCES = tests/scenarios/play.c tests/scenarios/script_cl
 tests_check_scenarios_LDADD = libserver.la
 TESTS += tests/check_scenarios
 EXTRA_DIST += tests/scenarios/README tests/scenarios/atleast.txt tests/scenarios/drain_kept.txt \
-	tests/scenarios/drain_quiet.txt tests/scenarios/drain_timeout.txt tests/scenarios/drop_against_settlement.txt \
+	tests/scenarios/done_cache.txt tests/scenarios/hot_key.txt tests/scenarios/drain_quiet.txt tests/scenarios/drain_stranger.txt tests/scenarios/drain_timeout.txt tests/scenarios/drop_against_settlement.txt \
 	tests/scenarios/drop_does.txt tests/scenarios/drop_in_outage.txt tests/scenarios/hold_connection.txt \
 	tests/scenarios/hold_in_doubt.txt tests/scenarios/hold_moves.txt tests/scenarios/hold_refused.txt \
 	tests/scenarios/hold_renews.txt tests/scenarios/idle_renewal.txt tests/scenarios/kept_against_claim.txt \
@@ -457,7 +465,7 @@ EXTRA_DIST += tests/scenarios/README tests/scenarios/atleast.txt tests/scenarios
 	tests/scenarios/lost_reply_fail.txt tests/scenarios/lost_reply_release.txt tests/scenarios/lost_reply_renew.txt \
 	tests/scenarios/restart_under_call.txt tests/scenarios/restart_under_claim.txt tests/scenarios/status_waits.txt \
 	tests/scenarios/undo.txt tests/scenarios/unguarded.txt tests/scenarios/waiter_halfclosed.txt \
-	tests/scenarios/waiter_killed.txt tests/scenarios/waiter_ghost.txt tests/scenarios/hold_after_stall.txt tests/scenarios/waiter_outage.txt tests/scenarios/waiter_polls.txt \
+	tests/scenarios/waiter_killed.txt tests/scenarios/waiter_dies.txt tests/scenarios/waiter_ghost.txt tests/scenarios/hold_after_stall.txt tests/scenarios/waiter_outage.txt tests/scenarios/waiter_polls.txt \
 	tests/scenarios/waiters_in_order.txt
 
 # What `./dev bench` measures with; the test is whether it measures, not how fast anything is.
