@@ -14,7 +14,7 @@ if [ -e "$source/config.status" ]; then # built in its own folder, from which no
 	source=$dir/source
 fi
 if ! (cd "$dir/build" && "$source/configure" --quiet --enable-static --without-check --prefix="$prefix" --libdir="$prefix/lib" &&
-	make -s -j2 install-libLTLIBRARIES install-includeHEADERS install-nodist_pkgconfigDATA) >"$dir/install.log" 2>&1; then
+	make -s -j2 install-libLTLIBRARIES install-includeHEADERS install-nodist_pkgconfigDATA install-man3 install-man-links) >"$dir/install.log" 2>&1; then
 	cat "$dir/install.log"
 	echo 'FAILED make install'
 	exit 1
@@ -115,6 +115,8 @@ same 'something is exported' 0 $?
 same 'exported is what the map says' '' "$(diff exported mapped)"
 same 'declared is what is exported' '' "$(diff exported declared)"
 same 'described is what is declared' '' "$(diff declared described)"
+# man finds the page by the name of each call.
+same 'each has a page' '' "$(while read -r name; do cmp "$prefix/share/man/man3/$name.3" "$source/man/libclaim.3" 2>&1; done <mapped)"
 # The constants, and the fields that a caller sets.
 {
 	cc -E -P "$source/client/claim.h" | tr -d '\n' | grep -o 'enum [a-z_]* {[^}]*}' | grep -o 'CLAIM_[A-Z_]*'
