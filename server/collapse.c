@@ -7,7 +7,7 @@ void sight_take(struct sight *sight, const struct op *op)
 	char *at = sight->text;
 
 	sight->clear = op->kind == OP_RECORD && op->ask.verb == ASK_CLAIM &&
-		       (op->result == OP_APPLIED || op->result == OP_LOST) && rec->state != STATE_ABSENT &&
+		       (op->result == OP_APPLIED || op->result == OP_LOST) &&
 		       rec->fp.len + rec->token.len + rec->owner.len <= sizeof sight->text;
 	if (!sight->clear)
 		return;

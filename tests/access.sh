@@ -3,6 +3,7 @@
 #
 # Somebody else is made in two ways. Without any rights: a daemon whose settings name other users than us. As root: clients with
 # another uid and other groups, as they are in a service.
+# shellcheck disable=SC2317 # functions that until_ok calls
 # shellcheck source=tests/cli_lib.sh
 . "$(dirname "$0")/cli_lib.sh"
 me=$(id -u)

@@ -40,11 +40,15 @@ TESTS += tests/check_engine
 endif
 
 if HAVE_CHECK
-check_PROGRAMS += tests/check_shortcuts
-tests_check_shortcuts_SOURCES = tests/check_shortcuts.c tests/history.h tests/history_steps.c
+check_PROGRAMS += tests/check_shortcuts tests/check_shortcuts_history
+tests_check_shortcuts_SOURCES = tests/check_shortcuts.c tests/shared_store.c tests/shared_store.h
 tests_check_shortcuts_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_shortcuts_LDADD = libserver.la $(CHECK_LIBS)
-TESTS += tests/check_shortcuts
+tests_check_shortcuts_history_SOURCES = tests/check_shortcuts_history.c tests/shared_store.c tests/shared_store.h \
+	tests/history.h tests/history_steps.c
+tests_check_shortcuts_history_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_check_shortcuts_history_LDADD = libserver.la $(CHECK_LIBS)
+TESTS += tests/check_shortcuts tests/check_shortcuts_history
 endif
 
 if HAVE_CHECK
