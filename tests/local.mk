@@ -13,7 +13,7 @@ endif
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_record
-tests_check_record_SOURCES = tests/check_record.c tests/record_samples.c tests/record_samples.h
+tests_check_record_SOURCES = tests/check_record.c tests/record_samples.c tests/record_samples.h tests/record_same.c tests/record_same.h
 tests_check_record_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_record_LDADD = libserver.la $(CHECK_LIBS)
 TESTS += tests/check_record
@@ -21,7 +21,7 @@ endif
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_record_end
-tests_check_record_end_SOURCES = tests/check_record_end.c tests/record_samples.c tests/record_samples.h
+tests_check_record_end_SOURCES = tests/check_record_end.c tests/record_samples.c tests/record_samples.h tests/record_same.c tests/record_same.h
 tests_check_record_end_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_check_record_end_LDADD = libserver.la $(CHECK_LIBS)
 TESTS += tests/check_record_end
@@ -271,7 +271,7 @@ endif
 if HAVE_CHECK
 check_PROGRAMS += tests/contract
 tests_contract_SOURCES = tests/contract.c tests/contract.h tests/contract_claim.c tests/contract_holder.c \
-	tests/contract_operator.c tests/contract_race.c tests/contract_walks.c tests/rig.c tests/rig.h
+	tests/contract_operator.c tests/contract_race.c tests/contract_walks.c tests/record_same.c tests/record_same.h tests/rig.c tests/rig.h
 tests_contract_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_contract_LDADD = libserver.la $(CHECK_LIBS)
 TESTS += tests/contract
