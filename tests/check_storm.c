@@ -154,6 +154,8 @@ static const struct plot {
      RELEASED CLAIM(400000, 399000, 2, "word=WON state=claimed left=300 shown=200")},
 
     {BROKEN_LEASE_AS_ASKED, CLAIM(1000, 500, 1, "word=WON state=claimed left=1 shown=100"), FIRST},
+    {BROKEN_LEASE_AS_ASKED, CLAIM(1000, 500, 1, "hold=200 word=WON state=claimed left=300 shown=100"),
+     CLAIM(1000, 500, 1, "hold=200 word=WON state=claimed left=200 shown=100")},
 
     {BROKEN_EFFECTS_GRANTED, START(2000, 100), FIRST START(2000, 100)},
     {BROKEN_EFFECTS_GRANTED, START(900, 100) FIRST, START(1001, 100) FIRST},

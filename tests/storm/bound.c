@@ -6,11 +6,6 @@
 /* A renewal asks for what is left of the hold, counted from when the store gets to it: within its timeout, see storm.c. */
 #define STORE_US 1000000
 
-static int64_t later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 const char *bound_cut_short(const struct event *e)
 {
 	if (e->wait_ms == 0 || e->word != WORD_HELD || e->at_us - e->asked_us >= e->wait_ms * 1000 - ROUNDING_US)
@@ -27,7 +22,7 @@ static bool shows_lease(const struct grant *grant, const struct event *e)
 
 const char *bound_held_on(const struct grant *grant, const struct weather *weather, const struct event *e)
 {
-	int64_t longest_us = later(grant->hold_ms, grant->lease_ms) * 1000 + STORE_US;
+	int64_t longest_us = grant->hold_ms * 1000 + STORE_US;
 	int64_t until_us = e->asked_us + e->left_ms * 1000 - ROUNDING_US, noticed_us;
 
 	if (grant->hold_ms == 0 || !shows_lease(grant, e) || grant->wished_us[WISH_RENEW] != INT64_MAX)

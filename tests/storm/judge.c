@@ -227,6 +227,12 @@ static void judge_bound(struct scene *scene, const struct event *e)
 	scene->out->held_on += bound_was_held(grant, e);
 }
 
+/* A hold that is shorter bounds the lease. */
+static bool lease_fits(const struct event *e)
+{
+	return e->left_ms == (e->hold_ms != 0 && e->hold_ms < e->lease_ms ? e->hold_ms : e->lease_ms);
+}
+
 static void judge_claim(struct scene *scene, const struct known *known, const struct event *e)
 {
 	bool still = known->settled != 0 && e->at_us < known->end_us;
@@ -236,7 +242,7 @@ static void judge_claim(struct scene *scene, const struct known *known, const st
 			broken(scene, BROKEN_SETTLED_SUPPRESSES, e, "it was known to be settled");
 		if (!e->own && e->shown <= known->fence)
 			broken(scene, BROKEN_FENCES_RISE, e, "a fence as high was known before");
-		if (!e->own && e->left_ms != e->lease_ms)
+		if (!e->own && !lease_fits(e))
 			broken(scene, BROKEN_LEASE_AS_ASKED, e, "another lease");
 		if (e->own && e->token == 0)
 			broken(scene, BROKEN_FENCE_ONCE, e, "said to be won before by a call without a token");
