@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "cli_json.h"
 #include "cli_text.h"
 #include "link.h"
 #include "report.h"
@@ -213,6 +214,7 @@ int main(int argc, char **argv)
 				  .colour = colour_wanted(),
 				  .socket = args.text[ARG_SOCKET],
 				  .ns = args.text[ARG_NAMESPACE]};
+		json_init();
 		status = cli_main(&cli, &args);
 	}
 	if (fflush(stdout) != 0 || ferror(stdout)) {

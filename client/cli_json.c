@@ -2,11 +2,12 @@
  * cli_json.c - answers as JSON for programs. See cli_json.h. Called by the verbs.
  *
  * Numbers are written with all their digits. What is no valid UTF-8 (keys may be any octets) is given in base64 under its name with
- * "_base64" behind it. Without memory a document is left out, and that is said.
+ * "_base64" behind it. Where there is no memory the command ends: half a document would look like a whole one.
  */
 #include "cli_json.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../proto/mem.h"
@@ -14,12 +15,24 @@
 
 #define JSON_FORMAT 1
 
+static void *json_alloc(size_t size)
+{
+	void *block = mem_alloc(size);
+	if (block)
+		return block;
+	cli_say("no memory to print JSON");
+	exit(CLI_UNREACHABLE);
+}
+
+void json_init(void)
+{
+	cJSON_InitHooks(&(cJSON_Hooks){json_alloc, mem_free});
+}
+
 static char *base64(struct slice in)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char *out = mem_alloc((in.len + 2) / 3 * 4 + 1), *at = out;
-	if (!out)
-		return NULL;
+	char *out = json_alloc((in.len + 2) / 3 * 4 + 1), *at = out;
 	for (size_t i = 0; i < in.len; i += 3) {
 		uint32_t bits = 0;
 		for (size_t j = 0; j < 3; j++)
@@ -28,6 +41,15 @@ static char *base64(struct slice in)
 			*at++ = i + j > in.len ? '=' : digits[bits >> (18 - 6 * j) & 63];
 	}
 	*at = '\0';
+	return out;
+}
+
+static char *text_copy(struct slice in)
+{
+	char *out = json_alloc(in.len + 1);
+	if (in.len > 0)
+		memcpy(out, in.data, in.len);
+	out[in.len] = '\0';
 	return out;
 }
 
@@ -47,10 +69,9 @@ void json_put_text(cJSON *object, const char *name, struct slice value)
 {
 	char other[80];
 	bool plain = text_is_utf8(value);
-	char *text = plain ? mem_copy(value.data, value.len) : base64(value);
+	char *text = plain ? text_copy(value) : base64(value);
 	snprintf(other, sizeof(other), "%s%s", name, plain ? "" : "_base64");
-	if (text)
-		cJSON_AddStringToObject(object, other, text);
+	cJSON_AddStringToObject(object, other, text);
 	mem_free(text);
 }
 
@@ -83,10 +104,7 @@ cJSON *json_new(const char *word)
 void json_print(FILE *out, cJSON *object)
 {
 	char *text = cJSON_PrintUnformatted(object);
-	if (text)
-		fprintf(out, "%s\n", text);
-	else
-		cli_say("no memory to print JSON");
+	fprintf(out, "%s\n", text);
 	cJSON_free(text);
 	cJSON_Delete(object);
 }

@@ -8,6 +8,8 @@
 
 #include "cli.h"
 
+/* First of all. */
+void json_init(void);
 /* {"format":1,"word":word}; word NULL: without it. */
 cJSON *json_new(const char *word);
 /* A field under its name: a number with all its digits, else a text; under name_base64 where it is no UTF-8. */

@@ -14,6 +14,8 @@
 #include "hint.h"
 #include "run.h"
 
+#define AGAIN_MS 200
+
 /* ---- the recorded result ---- */
 
 bool run_result_read(struct slice body, int *exit_code, struct slice *output)
@@ -87,12 +89,10 @@ static int64_t patience(const struct run *run, int64_t started_ms, int64_t *stop
 
 void run_settle_line(struct run *run, const struct writer *line, struct slice body, struct errbuf *why)
 {
-	int64_t started = link_now_ms(), stopped = 0, again_at = INT64_MAX;
+	int64_t started = link_now_ms(), stopped = 0;
 	bool said = false;
-	run->ask_code = CLAIM_E_NOMEM;
-	err_set(why, "no memory");
-	if (!run_ask(run, line, body))
-		return;
+	/* Without memory to ask it is tried again like after a refusal. */
+	int64_t again_at = run_ask(run, line, body) ? INT64_MAX : started + AGAIN_MS;
 	for (;;) {
 		bool answered = run_pump(run);
 		int64_t now = link_now_ms(), until = patience(run, started, &stopped);
@@ -103,12 +103,10 @@ void run_settle_line(struct run *run, const struct writer *line, struct slice bo
 		}
 		if (answered) {
 			say_trying(run, why, &said);
-			again_at = now + link_jitter(&run->link,
-						     200 + (run->reply ? reply_integer(run->reply, "after_ms", 0) : 0));
+			int64_t after_ms = run->reply ? reply_integer(run->reply, "after_ms", 0) : 0;
+			again_at = now + link_jitter(&run->link, AGAIN_MS + after_ms);
 		} else if (!run->asking && now >= again_at) {
-			again_at = INT64_MAX;
-			if (!run_ask(run, line, body))
-				return;
+			again_at = run_ask(run, line, body) ? INT64_MAX : now + AGAIN_MS;
 		} else if (link_fd(&run->link) < 0 && run->link.failures > 3) {
 			say_trying(run, why, &said);
 		}

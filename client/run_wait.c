@@ -111,6 +111,8 @@ bool run_ask(struct run *run, const struct writer *line, struct slice body)
 	run->asking = !line->full && call_init(&run->ask, writer_done(line), body);
 	if (run->asking)
 		client_ask(&run->link.client, &run->ask);
+	else
+		err_set(&run->link.why, "no memory");
 	return run->asking;
 }
 

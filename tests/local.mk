@@ -512,3 +512,8 @@ tests_faults_check_crash_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_faults_check_crash_LDADD = $(CHECK_LIBS)
 TESTS += tests/faults/check_nomem tests/faults/check_disk tests/faults/check_crash
 endif
+TESTS += tests/faults/nomem_cli.sh
+EXTRA_DIST += tests/faults/nomem_cli.sh tests/faults/valgrind.sh
+if !SANITIZED
+TESTS += tests/faults/valgrind.sh
+endif

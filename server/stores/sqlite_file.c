@@ -258,16 +258,21 @@ static enum fit head_check(const char *path, struct errbuf *err)
 {
 	unsigned char head[72]; /* SQLite's magic text first, the id last */
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head));
+	ssize_t n = fd < 0 ? -1 : 1;
+	size_t len = 0;
 	uint32_t id;
 
+	while (n > 0 && len < sizeof(head)) {
+		n = read(fd, head + len, sizeof(head) - len);
+		len += n > 0 ? (size_t)n : 0;
+	}
 	if (n < 0)
 		folder_fault(path, err);
 	if (fd >= 0)
 		close(fd);
-	if (n <= 0)
+	if (n < 0 || len == 0)
 		return n < 0 ? FIT_LATER : FIT_GOOD;
-	if (n < (ssize_t)sizeof(head) || memcmp(head, "SQLite format 3", 16) != 0) {
+	if (len < sizeof(head) || memcmp(head, "SQLite format 3", 16) != 0) {
 		err_set(err, SHOWN " is not an SQLite database", path);
 		return FIT_NEVER;
 	}
