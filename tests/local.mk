@@ -28,8 +28,32 @@ TESTS += tests/check_record_end
 endif
 
 TESTS += tests/demo.sh
-EXTRA_DIST += tests/demo.sh tests/check.sh tests/lint.sh tests/layers.sh tests/layers_test.sh tests/sizes.sh \
-	tests/fuzz.sh tests/fuzz_request.c tests/fuzz_reply.c tests/fuzz_json.c
+EXTRA_DIST += tests/demo.sh tests/check.sh tests/lint.sh tests/layers.sh tests/layers_test.sh tests/sizes.sh
+
+# The fuzz targets run the inputs that are kept in tests/fuzz/corpus/; `./dev fuzz` looks for new ones.
+fuzz_common = tests/fuzz/replay.c tests/fuzz/fuzz.c tests/fuzz/fuzz.h
+fuzz_targets = tests/fuzz/request tests/fuzz/reply tests/fuzz/value tests/fuzz/json tests/fuzz/conf tests/fuzz/row \
+	tests/fuzz/client tests/fuzz/conn
+check_PROGRAMS += $(fuzz_targets)
+TESTS += $(fuzz_targets)
+EXTRA_DIST += tests/fuzz.sh tests/fuzz/corpus
+tests_fuzz_request_SOURCES = tests/fuzz/request.c $(fuzz_common)
+tests_fuzz_request_LDADD = libproto.la
+tests_fuzz_reply_SOURCES = tests/fuzz/reply.c $(fuzz_common)
+tests_fuzz_reply_LDADD = libproto.la
+tests_fuzz_value_SOURCES = tests/fuzz/value.c $(fuzz_common)
+tests_fuzz_value_LDADD = libproto.la
+tests_fuzz_json_SOURCES = tests/fuzz/json.c $(fuzz_common)
+tests_fuzz_json_LDADD = libserver.la
+tests_fuzz_conf_SOURCES = tests/fuzz/conf.c $(fuzz_common)
+tests_fuzz_conf_LDADD = libserver.la
+tests_fuzz_row_SOURCES = tests/fuzz/row.c $(fuzz_common)
+tests_fuzz_row_LDADD = libserver.la
+tests_fuzz_client_SOURCES = tests/fuzz/client.c $(fuzz_common)
+tests_fuzz_client_LDADD = libclaimcore.la
+# Its clock takes the place of that of libserver.la.
+tests_fuzz_conn_SOURCES = tests/fuzz/conn.c tests/fuzz/expect.c tests/fuzz/expect.h $(fuzz_common)
+tests_fuzz_conn_LDADD = libserver.la
 
 if HAVE_CHECK
 check_PROGRAMS += tests/check_engine
@@ -349,6 +373,7 @@ tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/worker.c tests/storm
 	tests/storm/weather.h tests/storm/bound.c tests/storm/bound.h tests/spawn.c tests/spawn.h
 tests_storm_storm_LDADD = libproto.la
 EXTRA_DIST += tests/storm/run.sh
+EXTRA_DIST += tests/mutants
 if HAVE_CHECK
 check_PROGRAMS += tests/check_storm
 tests_check_storm_SOURCES = tests/check_storm.c tests/storm/judge.c tests/storm/judge.h tests/storm/grants.c \
