@@ -10,10 +10,11 @@ cd "$(dirname "$0")/.." || exit 1
 passed=0
 failed=0
 
-# Everything that belongs to the project, also what is not committed yet. Also where the checkout is somebody else's.
+# Everything that belongs to the project, but inputs of the fuzz targets; also what is not committed yet, and where the checkout is
+# somebody else's.
 files()
 {
-	git -c safe.directory='*' ls-files --cached --others --exclude-standard -- "$@" | while IFS= read -r file; do
+	git -c safe.directory='*' ls-files --cached --others --exclude-standard -- "$@" ':!tests/fuzz/corpus' | while IFS= read -r file; do
 		[ -f "$file" ] && printf '%s\n' "$file"
 	done
 }
@@ -80,6 +81,13 @@ lint_manual()
 	[ ${#pages[@]} -gt 0 ] && mandoc -Tlint -Wwarning "${pages[@]}"
 }
 
+# A mutant that does not fit the tree proves nothing any more.
+lint_mutants()
+{
+	tests/mutants/run.sh --fit | grep -v ' passed, 0 failed$'
+	return "${PIPESTATUS[0]}"
+}
+
 # Paths of the machine that somebody worked on; /home/x is an example.
 lint_paths()
 {
@@ -96,7 +104,7 @@ lint_space()
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 exec 3>&1
-[ $# -gt 0 ] || set -- scripts format layers sizes selftest analyzer manual paths space
+[ $# -gt 0 ] || set -- scripts format layers sizes selftest analyzer manual mutants paths space
 for name in "$@"; do
 	status=0
 	found=$("lint_$name" 2>&1) || status=$?
