@@ -136,7 +136,7 @@ part_tsan()
 
 part_storm()
 {
-	run_script tests/storm/run.sh --seconds 20 --build "$out/gcc"
+	run_script tests/storm/run.sh --seconds 30 --build "$out/gcc"
 }
 
 part_model()

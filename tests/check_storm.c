@@ -36,6 +36,10 @@
 	"said at=" #at " asked=" #asked \
 	" key=k verb=CLAIM lease=300 ttl=60000 word=HELD state=claimed shown=100 " rest "\n"
 #define START(at, number) "start at=" #at " key=k fence=" #number "\n"
+#define END(at, number) "end at=" #at " key=k fence=" #number "\n"
+/* A win of `claim run`, and what it records. */
+#define COMMAND CLAIM(1000, 500, 1, "word=WON state=claimed left=300 shown=100 command")
+#define RECORDED DONE(9000, 8000, 100, "claim-run%201%20exit=0%0A")
 
 /* A win with fence 100 at the beginning, whose lease lasts until 300500 at least; and one that was completed. */
 #define FIRST WON(1000, 500, 1, 100)
@@ -54,6 +58,9 @@ static const struct plot {
     /* RESOLVE must be refused while it is neither lapsed nor in doubt. */
     {BROKEN_NO_OVERLAP, FIRST SENT(5000, "RESOLVE as=free", 100) WON(200000, 199000, 2, 200),
      FIRST SENT(4000, "DOUBT", 100) SENT(5000, "RESOLVE as=free", 100) WON(200000, 199000, 2, 200)},
+    /* A command that did not end may have been given back. */
+    {BROKEN_NO_OVERLAP, COMMAND START(1500, 100) END(2000, 100) WON(200000, 199000, 2, 200),
+     COMMAND START(1500, 100) WON(200000, 199000, 2, 200)},
     /* Renewed in time. */
     {BROKEN_NO_OVERLAP,
      FIRST SAID(250000, 249000, "RENEW", 100, "OK state=claimed left=300 shown=100") WON(400000, 399000, 2, 200),
@@ -142,6 +149,8 @@ static const struct plot {
      FIRST SAID(400000, 399000, "CHECK", 100, "STALE state=claimed shown=100")},
     {BROKEN_OWNER_ACCEPTED, COMPLETED SAID(9000, 8000, "COMPLETE", 100, "STALE state=done shown=100"),
      COMPLETED SAID(9000, 8000, "FAIL", 100, "STALE state=done shown=100")},
+
+    {BROKEN_SETTLED_AS_ASKED, FIRST SENT(2000, "COMPLETE", 100) RECORDED, COMMAND SENT(2000, "COMPLETE", 100) RECORDED},
 
     {BROKEN_RELEASE_RAISES,
      FIRST SENT(2000, "RELEASE", 100) SAID(4000, 3000, "RELEASE", 100, "OK state=free shown=100"), RELEASED},

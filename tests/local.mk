@@ -367,7 +367,8 @@ endif
 
 # The storm itself takes its time: tests/storm/run.sh. Here only its judge is tested.
 check_PROGRAMS += tests/storm/storm
-tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/worker.c tests/storm/worker.h tests/storm/resolver.c \
+tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/command.c tests/storm/command.h tests/storm/flood.c tests/storm/flood.h \
+	tests/storm/worker.c tests/storm/worker.h tests/storm/resolver.c \
 	tests/storm/client.c tests/storm/client.h tests/storm/journal.c tests/storm/journal.h \
 	tests/storm/judge.c tests/storm/judge.h tests/storm/grants.c tests/storm/grants.h tests/storm/weather.c \
 	tests/storm/weather.h tests/storm/bound.c tests/storm/bound.h tests/spawn.c tests/spawn.h

@@ -14,7 +14,7 @@
 #include "../spawn.h"
 #include "journal.h"
 
-#define DAEMONS_MAX 2
+#define DAEMONS_MAX 4
 
 struct client {
 	const struct spawn *daemon; /* any of them will do */

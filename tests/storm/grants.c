@@ -75,6 +75,7 @@ static void grant_won(struct grant *grant, const struct event *e)
 	if (!e->own || e->token == 0 || grant->token != e->token)
 		grant->others++;
 	grant->won = true;
+	grant->command |= e->command;
 	grant->heard_us = earlier(grant->heard_us, e->at_us);
 	grant->ttl_ms = e->ttl_ms;
 	lease_runs(grant, e);
@@ -115,7 +116,8 @@ static bool read_event(struct grants *grants, const struct event *e, int64_t *si
 
 	if (e->what == HAPPENED_SAID)
 		return read_said(grants, e);
-	if (e->what != HAPPENED_SENT && e->what != HAPPENED_START && e->what != HAPPENED_LOST)
+	if (e->what != HAPPENED_SENT && e->what != HAPPENED_START && e->what != HAPPENED_END &&
+	    e->what != HAPPENED_LOST)
 		return true;
 	grant = grant_of(grants, e->fence);
 	if (grant == NULL)
@@ -126,6 +128,10 @@ static bool read_event(struct grants *grants, const struct event *e, int64_t *si
 	}
 	if (e->what == HAPPENED_LOST) {
 		grant->given_up |= strcmp(e->result, "doubt") == 0;
+		return true;
+	}
+	if (e->what == HAPPENED_END) {
+		grant->ended = true;
 		return true;
 	}
 	grant->starts++;
@@ -213,7 +219,8 @@ enum reason grant_ended(const struct grant *grant, int64_t by_us)
 		return REASON_EXPIRED;
 	if (grant->settled)
 		return REASON_NONE;
-	if (grant->wished_us[WISH_RELEASE] <= by_us)
+	/* Nobody writes down when `claim run` gives back what its command did not do. */
+	if (grant->wished_us[WISH_RELEASE] <= by_us || (grant->command && !grant->ended))
 		return REASON_RELEASED;
 	if (grant_dropped(grant, DROP_RELEASE, by_us))
 		return REASON_DROPPED;

@@ -47,6 +47,8 @@ struct grant {
 	bool settled; /* somebody was told that it is done or failed */
 	bool doubted; /* somebody was told that it is unknown */
 	int64_t starts;
+	bool command; /* of `claim run`; and that command has come to its end */
+	bool ended;
 	bool fenced_out; /* its effect came to the sink after one with a higher fence */
 };
 

@@ -75,6 +75,7 @@ static void write_answer(struct writer *w, const struct event *e)
 	state(w, "state", e->state);
 	flag(w, "absent", e->absent);
 	flag(w, "own", e->own);
+	flag(w, "command", e->command);
 	if (e->left_ms >= 0)
 		reply_number(w, "left", e->left_ms);
 	if (e->age_ms >= 0)
@@ -164,6 +165,7 @@ bool journal_parse(char *data, size_t len, struct event *e)
 	e->state = journal_state(reply_field(&line, "state"));
 	e->absent = set(&line, "absent");
 	e->own = set(&line, "own");
+	e->command = set(&line, "command");
 	e->left_ms = reply_integer(&line, "left", -1);
 	e->age_ms = reply_integer(&line, "age", -1);
 	text(&line, "result", e->result, sizeof e->result);

@@ -59,6 +59,7 @@ struct event {
 	enum state state;         /* what it shows the record to be; STATE_ABSENT also where it says nothing of one */
 	bool absent;              /* it says that there is, or was, no record */
 	bool own;                 /* WON was=own */
+	bool command;             /* WON: told to the command of `claim run`, by that */
 	int64_t left_ms;          /* of the lease, or of the settlement; -1: not said */
 	int64_t age_ms;           /* -1: not said */
 	char result[RESULT_SIZE]; /* sent: to be recorded; said: as recorded; "": none */

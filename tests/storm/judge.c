@@ -177,13 +177,15 @@ static bool wished(const struct grant *grant, enum wish wish, const struct event
 	return grant->wished_us[wish] <= e->at_us;
 }
 
-/* "d", "f" or "r" (COMPLETE, FAIL, RESOLVE) and the fence; see worker.c. */
+/* "d", "f" or "r" (COMPLETE, FAIL, RESOLVE) and the fence; see worker.c. Of `claim run` that the command succeeded. */
 static bool result_fits(const struct grant *grant, const struct event *e)
 {
 	enum wish by_holder = e->state == STATE_DONE ? WISH_COMPLETE : WISH_FAIL;
 	enum wish by_other = e->state == STATE_DONE ? WISH_AS_DONE : WISH_AS_FAILED;
 	char letter = e->state == STATE_DONE ? 'd' : 'f';
 
+	if (grant->command && e->result[0] == 'c')
+		return strcmp(e->result, "claim-run 1 exit=0\n") == 0 && wished(grant, by_holder, e);
 	if (strtoll(e->result[0] != '\0' ? e->result + 1 : "", NULL, 10) != grant->fence)
 		return false;
 	return (e->result[0] == letter && wished(grant, by_holder, e)) ||
@@ -420,6 +422,7 @@ static void judge_grants(struct scene *scene)
 			broken_grant(scene, BROKEN_FENCE_ONCE, grant, "told to two calls");
 		later_won |= grant->won;
 		scene->out->wins += grant->won;
+		scene->out->commands += grant->command;
 		if (grant->seen_us < later_us)
 			later_us = grant->seen_us;
 	}

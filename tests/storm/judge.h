@@ -59,6 +59,7 @@ struct judgement {
 	int64_t broken[INVARIANT__COUNT];
 	char example[INVARIANT__COUNT][EXAMPLE_SIZE]; /* the first of each */
 	int64_t answers, errors, keys, wins, reaffirmed, suppressed, held, stale, settled;
+	int64_t commands;               /* wins of `claim run` */
 	int64_t waited;                 /* wins of calls that waited */
 	int64_t renewals, losses;       /* that were told */
 	int64_t held_on;                /* claims that were held beyond their first lease and settled then */

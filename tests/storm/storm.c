@@ -1,11 +1,12 @@
 /*
  * storm.c - daemons and workers that are killed, stopped and started again for a while; then the judge reads what happened.
  *
- *     storm [--seconds N] [--seed S] [--store URL] [--daemons 1|2] [--workers W]
+ *     storm [--seconds N] [--seed S] [--store URL] [--daemons 1..4] [--workers W]
  *     storm --judge FILE        judges a history that was kept
+ *     storm --effect ...        is a command of `claim run`; see command.c
  *
- * run.sh calls it. It starts claimd ($TEST_CLAIMD, else ./claimd) on one store, forks workers and a resolver, and kills and
- * stops any of them at random moments. When the time is up the workers end, the audit asks for every key once more, and
+ * run.sh calls it. It starts claimd ($TEST_CLAIMD, else ./claimd) on one store, forks workers, a resolver, some who go through
+ * `claim run` and some who flood, and kills and stops any of them at random moments. When the time is up the workers end, the audit asks for every key once more, and
  * the judge goes over the sink. Prints the seed, numbers, and one line for each invariant; the last line is "N passed, N
  * failed". The seed decides the choices of each process but not how they interleave.
  *
@@ -24,10 +25,13 @@
 #include <unistd.h>
 
 #include "../../proto/mem.h"
+#include "command.h"
+#include "flood.h"
 #include "judge.h"
-#include "worker.h"
 
 #define END_WAIT_MS 20000
+#define COMMANDS 3
+#define FLOODS 2
 #define SPELL_US 4000000 /* so long daemons are struck, and so long they are not */
 #define STALL_US 100000
 
@@ -43,7 +47,8 @@ struct driver {
 	struct spawn daemon[DAEMONS_MAX];
 	int64_t go_on_us[DAEMONS_MAX]; /* it is stopped until then; 0: it is not */
 	int64_t looked_us;             /* when we last looked after everything */
-	pid_t seat[SEATS_MAX];         /* workers, and the resolver behind them; 0: nobody */
+	const char *program;           /* this */
+	pid_t seat[SEATS_MAX];         /* workers, the resolver, commands, floods; 0: nobody */
 	int64_t births;
 	struct client client; /* dice, and the audit */
 	int64_t worker_kills, worker_deaths, daemon_kills, daemon_stops, daemon_faults;
@@ -112,13 +117,24 @@ static void seat_run(struct driver *d, int seat)
 		resolver_run(d->storm, &d->client, d->sink);
 		return;
 	}
+	if (seat > d->options.workers) {
+		if (seat <= d->options.workers + COMMANDS)
+			command_run(d->storm, &d->client, d->program, d->sink);
+		else
+			flood_run(d->storm, &d->client);
+		return;
+	}
 	if (!forgets(d))
 		d->client.kills = &d->storm->kills;
 	d->client.calm = &d->storm->calm;
 	worker_run(d->storm, &d->client, seat);
 }
 
-/* The resolver has the seat behind the workers'. */
+static int64_t seats(const struct driver *d)
+{
+	return d->options.workers + 1 + COMMANDS + FLOODS;
+}
+
 static void seat_kill(struct driver *d, int seat)
 {
 	struct event gone = {.what = HAPPENED_GONE,
@@ -210,7 +226,7 @@ static void daemon_strike(struct driver *d)
 
 static void worker_strike(struct driver *d)
 {
-	int64_t seat = client_dice(&d->client, d->options.workers + 1);
+	int64_t seat = client_dice(&d->client, seats(d));
 
 	if (d->seat[seat] <= 0)
 		return;
@@ -227,7 +243,7 @@ static void rage(struct driver *d)
 		bool calm = (now_us - start_us) / SPELL_US % 2 != 0;
 
 		atomic_store(&d->storm->calm, calm);
-		for (int seat = 0; seat <= d->options.workers; seat++)
+		for (int seat = 0; seat < seats(d); seat++)
 			if (!seat_look(d, seat))
 				seat_fill(d, seat);
 		for (int64_t i = 0; i < d->options.daemons; i++)
@@ -244,21 +260,23 @@ static void rage(struct driver *d)
 	}
 }
 
+/* All but the resolver. */
 static void workers_end(struct driver *d)
 {
 	long long deadline_ms = wait_now_ms() + END_WAIT_MS;
+	int resolver = (int)d->options.workers;
 	bool busy = true;
 
 	while (busy && wait_moment(deadline_ms)) {
 		busy = false;
 		look_at_clock(d);
-		for (int seat = 0; seat < d->options.workers; seat++)
-			busy |= seat_look(d, seat);
+		for (int seat = 0; seat < seats(d); seat++)
+			busy |= seat != resolver && seat_look(d, seat);
 		for (int64_t i = 0; i < d->options.daemons; i++)
 			daemon_look(d, i);
 	}
-	for (int seat = 0; seat < d->options.workers; seat++)
-		if (d->seat[seat] > 0)
+	for (int seat = 0; seat < seats(d); seat++)
+		if (seat != resolver && d->seat[seat] > 0)
 			seat_kill(d, seat);
 }
 
@@ -345,10 +363,11 @@ static void print_numbers(const struct judgement *j, int64_t torn)
 	       N(doubled[REASON_RESOLVED]), N(doubled[REASON_NONE]));
 	printf("%lld redeliveries suppressed, %lld held, %lld refused as stale\n", N(j->suppressed), N(j->held),
 	       N(j->stale));
-	printf(
-	    "%lld won after a wait; %lld renewals told, %lld losses, %lld held beyond their lease; after another win: "
-	    "%lld dropped, and %lld left in doubt by a drop\n",
-	    N(j->waited), N(j->renewals), N(j->losses), N(j->held_on), N(again[REASON_DROPPED]), N(j->drop_doubts));
+	printf("%lld won by claim run, %lld won after a wait; %lld renewals told, %lld losses, %lld held beyond their "
+	       "lease; after another win: "
+	       "%lld dropped, and %lld left in doubt by a drop\n",
+	       N(j->commands), N(j->waited), N(j->renewals), N(j->losses), N(j->held_on), N(again[REASON_DROPPED]),
+	       N(j->drop_doubts));
 }
 
 struct score {
@@ -380,11 +399,11 @@ static bool was_storm(const struct driver *d, const struct judgement *j)
 {
 	bool of_daemons = d->daemon_stops > 0 && (forgets(d) || (d->daemon_kills > 0 && d->kills_seen > 0));
 
-	return of_daemons && d->worker_kills > 0 && d->worker_deaths > d->worker_kills && j->wins > 0 &&
-	       j->reaffirmed > 0 && j->suppressed > 0 && j->held > 0 && j->stale > 0 && j->fenced_out > 0 &&
-	       j->again[REASON_LAPSED] > 0 && j->again[REASON_RELEASED] > 0 && j->again[REASON_RESOLVED] > 0 &&
-	       j->again[REASON_EXPIRED] > 0 && j->again[REASON_DROPPED] > 0 && j->drop_doubts > 0 && j->waited > 0 &&
-	       j->renewals > 0 && j->held_on > 0;
+	return of_daemons && atomic_load(&d->storm->flooded) > 0 && j->commands > 0 && d->worker_kills > 0 &&
+	       d->worker_deaths > d->worker_kills && j->wins > 0 && j->reaffirmed > 0 && j->suppressed > 0 &&
+	       j->held > 0 && j->stale > 0 && j->fenced_out > 0 && j->again[REASON_LAPSED] > 0 &&
+	       j->again[REASON_RELEASED] > 0 && j->again[REASON_RESOLVED] > 0 && j->again[REASON_EXPIRED] > 0 &&
+	       j->again[REASON_DROPPED] > 0 && j->drop_doubts > 0 && j->waited > 0 && j->renewals > 0 && j->held_on > 0;
 }
 
 /* True: nothing is broken. */
@@ -458,12 +477,13 @@ static void tear_down(struct driver *d, bool fine)
 		fprintf(stderr, "storm: %s is left\n", d->dir);
 }
 
-static bool run(const struct options *options)
+static bool run(const struct options *options, const char *program)
 {
 	static struct driver driver;
 	bool fine;
 
 	driver.options = *options;
+	driver.program = program;
 	set_up(&driver);
 	printf("seed %lld, %lld s, store %s, %lld daemons, %lld workers\n", N(options->seed), N(options->seconds),
 	       options->store != NULL ? options->store : "sqlite", N(options->daemons), N(options->workers));
@@ -471,9 +491,9 @@ static bool run(const struct options *options)
 	rage(&driver);
 	calm(&driver);
 	printf("killed: %lld workers by us, %lld at a place of their choice, %lld daemons by us, %lld by workers; "
-	       "stopped: %lld daemons\n",
+	       "stopped: %lld daemons; flooded: %lld MiB\n",
 	       N(driver.worker_kills), N(driver.worker_deaths - driver.worker_kills), N(driver.daemon_kills),
-	       N(driver.kills_seen), N(driver.daemon_stops));
+	       N(driver.kills_seen), N(driver.daemon_stops), N(atomic_load(&driver.storm->flooded)) >> 20);
 	fine = judge(&driver, driver.sink);
 	tear_down(&driver, fine);
 	return fine;
@@ -492,7 +512,8 @@ static bool parse(int argc, char **argv, struct options *o)
 			    (strcmp(name, "--seconds") == 0 && number(value, 1, 86400, &o->seconds)) ||
 			    (strcmp(name, "--seed") == 0 && number(value, 0, PROTO_MAX_INTEGER, &o->seed)) ||
 			    (strcmp(name, "--daemons") == 0 && number(value, 1, DAEMONS_MAX, &o->daemons)) ||
-			    (strcmp(name, "--workers") == 0 && number(value, 1, SEATS_MAX - 1, &o->workers));
+			    (strcmp(name, "--workers") == 0 &&
+			     number(value, 1, SEATS_MAX - 1 - COMMANDS - FLOODS, &o->workers));
 
 		if (!fine)
 			return false;
@@ -508,17 +529,19 @@ int main(int argc, char **argv)
 {
 	struct options options = {.seconds = 20, .daemons = 2, .workers = 32};
 
+	if (argc == 8 && strcmp(argv[1], "--effect") == 0)
+		return command_effect(argv + 2);
 	options.seed = journal_now_us() % 1000000000;
 	if (!parse(argc, argv, &options)) {
-		fprintf(stderr, "usage: storm [--seconds N] [--seed S] [--store URL] [--daemons 1|2] [--workers W]\n"
+		fprintf(stderr, "usage: storm [--seconds N] [--seed S] [--store URL] [--daemons 1..4] [--workers W]\n"
 				"       storm --judge FILE\n");
 		return 2;
 	}
 	if (options.judge != NULL)
 		return judge(NULL, options.judge) ? 0 : 1;
 	if (options.store != NULL && strcmp(options.store, "memory:") == 0 && options.daemons > 1) {
-		fprintf(stderr, "storm: two daemons cannot share memory\n");
+		fprintf(stderr, "storm: several daemons cannot share memory\n");
 		return 2;
 	}
-	return run(&options) ? 0 : 1;
+	return run(&options, argv[0]) ? 0 : 1;
 }

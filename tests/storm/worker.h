@@ -20,7 +20,8 @@ enum phase { PHASE_STORM, PHASE_AUDIT, PHASE_OVER };
 struct storm {
 	atomic_int phase;
 	atomic_uint generation[SLOTS];
-	atomic_llong kills; /* of daemons by workers */
+	atomic_llong kills;   /* of daemons by workers */
+	atomic_llong flooded; /* octets that were no requests, or whose answers nobody reads */
 	/* For a while nothing happens to daemons, so that what takes longer than they live happens too. */
 	atomic_int calm;
 	/* Of each worker: when the driver must wake it, which has stopped itself; 0: it runs. */
