@@ -5,6 +5,7 @@
  *   bench grow SOCKET FEW MANY       from FEW live claims to MANY
  *   bench direct FILE PLAN COUNT     SQLite by itself, one commit for each claim and each settlement
  *   bench idle SOCKET COUNT          resident memory, alone and with so many connections
+ *   bench churn SOCKET COUNT         so many connections, that come and go at random
  *   bench flood SOCKET GARBAGE MUTE  bad peers, until a TERM
  *   bench spawn COUNT PROGRAM...     the time of a program from start to end; "@" in its arguments is a number
  *   bench start SOCKET COUNT DAEMON...   the time from start to the first answer
@@ -188,9 +189,9 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(int argc, char **argv);
 		int at_least;
-	} words[] = {{"load", word_load, 5},  {"grow", word_grow, 3},   {"direct", word_direct, 3},
-		     {"idle", word_idle, 2},  {"flood", word_flood, 3}, {"spawn", word_spawn, 2},
-		     {"start", word_start, 3}};
+	} words[] = {{"load", word_load, 5},   {"grow", word_grow, 3},   {"direct", word_direct, 3},
+		     {"idle", word_idle, 2},   {"churn", word_churn, 2}, {"flood", word_flood, 3},
+		     {"spawn", word_spawn, 2}, {"start", word_start, 3}};
 
 	for (size_t i = 0; argc >= 2 && i < sizeof words / sizeof *words; i++) {
 		if (strcmp(argv[1], words[i].name) == 0 && argc - 2 >= words[i].at_least)

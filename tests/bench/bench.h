@@ -65,6 +65,7 @@ int word_load(int argc, char **argv);
 int word_grow(int argc, char **argv);
 int word_direct(int argc, char **argv);
 int word_idle(int argc, char **argv);
+int word_churn(int argc, char **argv);
 int word_flood(int argc, char **argv);
 int word_spawn(int argc, char **argv);
 int word_start(int argc, char **argv);

@@ -1,5 +1,6 @@
 /*
- * peers.c - clients that do not work: bench idle, many that say nothing, and bench flood, some that do harm.
+ * peers.c - clients that do not work: bench idle, many that say nothing, bench churn, that come and go, and bench flood, some that do
+ * harm.
  *
  * A flood runs until a TERM, at the lowest priority, so that what it takes from the others is the daemon's
  * time and not the processor's. Half of it sends garbage as fast as it is taken and reads what comes back, connecting anew when
@@ -20,6 +21,7 @@
 
 #define CHUNK 4096 /* octets of garbage at a time */
 #define GARBAGE 65536
+#define CHURN_AT_ONCE 500
 
 /* ---- idle ---- */
 
@@ -53,6 +55,42 @@ int word_idle(int argc, char **argv)
 	for (size_t i = 0; i < count; i++)
 		close(fds[i]);
 	free(fds);
+	return 0;
+}
+
+/* ---- churn ---- */
+
+/* What those say who go without having heard an answer. */
+static const char *const last_words[] = {"",
+					 "PING\n",
+					 "CLAIM half",
+					 "CLAIM churn lease=1ms ttl=1ms drop=release\n",
+					 "CLAIM churn lease=1ms ttl=1ms wait=1m\nSTATUS churn\n",
+					 "WATCH\n"};
+
+int word_churn(int argc, char **argv)
+{
+	size_t count = number_of(argv[1]);
+	int fds[CHURN_AT_ONCE];
+
+	(void)argc;
+	for (size_t i = 0; i < CHURN_AT_ONCE; i++)
+		fds[i] = -1;
+	for (size_t i = 0; i < count; i++) {
+		int *seat = &fds[(size_t)rand() % CHURN_AT_ONCE];
+		const char *words = last_words[(size_t)rand() % (sizeof last_words / sizeof *last_words)];
+
+		if (*seat >= 0)
+			close(*seat);
+		*seat = peer_connect(argv[0]);
+		if (*seat < 0)
+			die("cannot connect");
+		peer_send(*seat, words, strlen(words));
+	}
+	for (size_t i = 0; i < CHURN_AT_ONCE; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
 	return 0;
 }
 
