@@ -164,6 +164,40 @@ START_TEST(sweep_in_batches)
 }
 END_TEST
 
+/* The sweep has seen them ended, and then they are won again, before it gets to delete them. */
+START_TEST(what_is_won_again_stays)
+{
+	enum { AGAIN = 200, ROUNDS = 20 };
+	const char *path = new_file();
+	static struct op claim[AGAIN], sweeping;
+	static char key[AGAIN][8];
+
+	for (int round = 0; round < ROUNDS; round++) {
+		sql_run(path, "DELETE FROM record");
+		fill(path, 1, AGAIN, DONE_GONE);
+		shop_open(&shop, path);
+		op_init(&sweeping, OP_SWEEP, SLICE_ABSENT);
+		sweeping.scan = ALL;
+		shop_submit(&shop, &sweeping);
+		for (int i = 0; i < AGAIN; i++) {
+			snprintf(key[i], sizeof key[i], "k%06d", i + 1);
+			op_init(&claim[i], OP_RECORD, slice_from(key[i]));
+			claim[i].ask = ask_claim(TOKEN);
+			shop_submit(&shop, &claim[i]);
+			if (i == AGAIN * round / ROUNDS)
+				shop_turn(&shop);
+		}
+		shop_run(&shop);
+		for (int i = 0; i < AGAIN; i++)
+			ck_assert_int_eq(shop_ask(&shop, key[i], ask_of(ASK_STATUS, 0))->record.state, STATE_CLAIMED);
+		op_release(&sweeping);
+		for (int i = 0; i < AGAIN; i++)
+			op_release(&claim[i]);
+		shop_close(&shop);
+	}
+}
+END_TEST
+
 START_TEST(count_many)
 {
 	const char *path = new_file();
@@ -262,6 +296,7 @@ int main(void)
 	tcase_add_test(page, unknown_is_found_behind_many);
 	tcase_add_test(page, prefixes_of_high_octets);
 	tcase_add_test(sweeps, sweep_in_batches);
+	tcase_add_test(sweeps, what_is_won_again_stays);
 	tcase_add_test(sweeps, count_many);
 	tcase_add_test(tidy, gone_is_deleted_in_time);
 	tcase_add_test(tidy, wal_stays_small);
