@@ -23,12 +23,14 @@ void sight_take(struct sight *sight, const struct op *op)
 
 bool sight_answers(const struct sight *sight, struct op *op, int64_t now_ms)
 {
-	struct record record = sight->record;
-	int64_t now = op_clock(sight->now, sight->sent_ms, now_ms);
+	struct record record;
 	struct verdict verdict;
+	int64_t now;
 
 	if (!sight->clear || op->ask.verb != ASK_CLAIM || op->ticket > sight->ticket)
 		return false;
+	now = op_clock(sight->now, sight->sent_ms, now_ms);
+	record = sight->record;
 	verdict = record_apply(&record, &op->ask, now);
 	if (verdict.effect != EFFECT_NONE ||
 	    !(verdict.word == WORD_HELD || verdict.word == WORD_MISMATCH || verdict.was == WAS_OWN))

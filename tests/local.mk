@@ -374,7 +374,7 @@ tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/command.c tests/stor
 	tests/storm/weather.h tests/storm/bound.c tests/storm/bound.h tests/spawn.c tests/spawn.h
 tests_storm_storm_LDADD = libproto.la
 EXTRA_DIST += tests/storm/run.sh
-EXTRA_DIST += tests/mutants tests/soak.sh
+EXTRA_DIST += tests/mutants tests/soak.sh tests/coverage.sh
 if HAVE_CHECK
 check_PROGRAMS += tests/check_storm
 tests_check_storm_SOURCES = tests/check_storm.c tests/storm/judge.c tests/storm/judge.h tests/storm/grants.c \

@@ -166,8 +166,17 @@ static int verdict(int kind)
 	return how;
 }
 
+static void wait_for_the_end(int signo)
+{
+	(void)signo;
+	for (;;)
+		pause();
+}
+
 static void die(int how)
 {
+	/* Another thread may look into a mapping of a file that becomes shorter. */
+	signal(SIGBUS, wait_for_the_end);
 	if (how == DISK_POWER || how == DISK_SHUFFLE)
 		changes_lose();
 	kill(getpid(), SIGKILL);
