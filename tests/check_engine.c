@@ -39,6 +39,29 @@ static void win(struct op *op, int64_t fence)
 	engine_done(engine, op, now_ms);
 }
 
+/* More than the table of keys has room for at first: each is still found. */
+START_TEST(many_keys_at_a_time)
+{
+	static struct op first[RIG_MAX / 2], second[RIG_MAX / 2];
+	static char key[RIG_MAX / 2][8];
+
+	for (int i = 0; i < RIG_MAX / 2; i++) {
+		snprintf(key[i], sizeof key[i], "k%d", i);
+		claim(&first[i], key[i], 0);
+	}
+	ck_assert_int_eq(at_store_count, RIG_MAX / 2);
+	for (int i = 0; i < RIG_MAX / 2; i++)
+		claim(&second[i], key[i], 0);
+	ck_assert_int_eq(at_store_count, RIG_MAX / 2); /* each waits behind the one of its key */
+	for (int i = 0; i < RIG_MAX / 2; i++)
+		win(&first[i], 1);
+	ck_assert_int_eq(at_store_count, RIG_MAX);
+	for (int i = 0; i < RIG_MAX / 2; i++)
+		win(&second[i], 1);
+	ck_assert_int_eq(answered_count, RIG_MAX);
+}
+END_TEST
+
 START_TEST(one_op_per_key_at_a_time)
 {
 	struct op a, b, c, other;
@@ -433,6 +456,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tests, setup, engine_rig_close);
 	tcase_add_test(tests, one_op_per_key_at_a_time);
+	tcase_add_test(tests, many_keys_at_a_time);
 	tcase_add_test(tests, many_keys_have_many_slots);
 	tcase_add_test(tests, a_page_has_no_order_to_keep);
 	tcase_add_test(tests, who_waits_too_long_is_refused);

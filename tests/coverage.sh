@@ -2,8 +2,8 @@
 # coverage.sh - which lines of the product no test reaches: `./dev coverage`.
 #
 # Builds into build-coverage/ and runs all of `make check` there. Prints each file with its lines and how many of them ran, the worst
-# first, then functions that were never entered. What was killed with SIGKILL has written nothing down, so the truth is a
-# little better. The lines themselves are in build-coverage/lines.json.
+# first, then functions that were never entered. What was killed with SIGKILL, or ran as another user, has written nothing down, so the
+# truth is a little better. The lines themselves are in build-coverage/lines.json.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 out=$PWD/build-coverage
@@ -12,7 +12,7 @@ build()
 {
 	[ -x configure ] || ./autogen.sh || return 1
 	cd "$out" || return 1
-	[ -f config.status ] || ../configure --quiet --with-check=yes --disable-shared CC=gcc \
+	[ -f config.status ] || ../configure --quiet --with-check=yes CC=gcc \
 		CFLAGS='-O0 -g --coverage -fprofile-update=atomic' || return 1
 	make -s -j"$(nproc)" check TESTS=
 }
@@ -51,8 +51,7 @@ mkdir -p "$out"
 (build) >"$out/build.log" 2>&1 || { tail -n 30 "$out/build.log"; exit 1; }
 find "$out" -name '*.gcda' -delete
 make -s -k -j"$(nproc)" -C "$out" check >"$out/check.log" 2>&1
-status=$?
 counts | merged >"$out/lines.json"
 table
-grep -E '^(FAIL|ERROR): ' "$out/check.log"
-exit $status
+# A test that wants no other word on standard error fails where counters cannot be written.
+grep -E '^(FAIL|ERROR): ' "$out/check.log" || true
