@@ -31,8 +31,8 @@ started=
 # The processes that were started here and are not ended yet are killed: what they keep is thrown away.
 stop()
 {
-	# shellcheck disable=SC2086 # a list
-	[ -z "$started" ] || { kill -KILL $started && wait $started; } 2>/dev/null || true
+	# shellcheck disable=SC2086 # a list; some of them may have ended
+	[ -z "$started" ] || { kill -KILL $started; wait $started; } 2>/dev/null || true
 	started=
 }
 

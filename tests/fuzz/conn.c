@@ -201,10 +201,12 @@ static void client_write(struct client *client)
 	memmove(client->unsent, client->unsent + n, client->unsent_len);
 }
 
-static void client_read(struct client *client)
+/* True: it has heard something. */
+static bool client_read(struct client *client)
 {
 	char data[4096];
 	ssize_t n = 1;
+	bool heard = false;
 
 	while (client->fd >= 0 && !client->deaf && !client->over && n > 0) {
 		n = read(client->fd, data, sizeof data);
@@ -212,7 +214,9 @@ static void client_read(struct client *client)
 			expect_heard(client->expect, data, (size_t)n);
 		else
 			client->over = n == 0 || errno != EAGAIN;
+		heard |= n > 0;
 	}
+	return heard;
 }
 
 static void client_end(struct client *client)
@@ -235,8 +239,11 @@ static void client_close(struct client *client)
 
 /* ---- the loop ---- */
 
-static void turn(struct play *play)
+/* True: somebody has heard something. */
+static bool turn(struct play *play)
 {
+	bool heard = false;
+
 	for (int i = 0; i < CLIENTS; i++)
 		client_write(&play->client[i]);
 	uv_run(&play->loop, UV_RUN_NOWAIT);
@@ -247,13 +254,21 @@ static void turn(struct play *play)
 	engine_tick(play->dispatch.engine, clock_mono_ms());
 	watch_remind(&play->dispatch.watchers);
 	for (int i = 0; i < CLIENTS; i++)
-		client_read(&play->client[i]);
+		heard |= client_read(&play->client[i]);
+	return heard;
 }
 
 static void turns(struct play *play, int n)
 {
 	while (n-- > 0)
 		turn(play);
+}
+
+/* Until nobody hears anything any more. */
+static void settle(struct play *play)
+{
+	for (int quiet = 0; quiet < 3; quiet++)
+		quiet = turn(play) ? 0 : quiet;
 }
 
 static void pass(struct play *play, int64_t ms)
@@ -358,12 +373,12 @@ static void finish(struct play *play)
 	play->manner = MANNER_ANSWERS;
 	for (int i = 0; i < CLIENTS; i++)
 		play->client[i].deaf = false;
-	turns(play, 8);
+	settle(play);
 	for (int64_t ms = 1; ms < PATIENCE_MS; ms *= 2) {
 		for (int i = 0; i < CLIENTS; i++)
 			client_end(&play->client[i]);
 		pass(play, ms);
-		turns(play, 2);
+		settle(play);
 	}
 	for (int i = 0; i < CLIENTS; i++) {
 		struct client *client = &play->client[i];
