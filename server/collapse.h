@@ -1,9 +1,10 @@
 /*
  * collapse.h - a hot key: CLAIMs that wait behind one of the same key are answered from the record that it came back with, so that
- * all of them cost one operation of the store.
+ * many of them cost one operation of the store.
  *
- * Only for those that were there when the store was asked, so that nobody hears of a time before the own question; and only where the table says HELD or MISMATCH, or finds the claim's own token under a lease that still runs: nothing of that changes
- * the record, and nobody is let to work by it who was not before. The engine calls this; nothing here allocates.
+ * Only those that were there when the store was asked, so that nobody hears of a time before the own question; and only where the
+ * table says HELD or MISMATCH, or finds the claim's own token under a lease that still runs: nothing of that changes the record, and
+ * nobody is let to work by it who was not before. The engine calls this; nothing here allocates.
  */
 #ifndef CLAIMD_SERVER_COLLAPSE_H
 #define CLAIMD_SERVER_COLLAPSE_H

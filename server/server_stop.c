@@ -2,9 +2,9 @@
  * server_stop.c - how the daemon leaves.
  *
  * TERM: it goes on as ever, since the worker beside it may still have claims to settle. When no connection, no live claim
- * of ours, no call that waits and no kept settlement has been there for two seconds, or drain_timeout is over, it stops: new requests are refused
- * with ERR draining while those under way are answered, then clients are left and the store is closed. A second signal skips
- * the waiting.
+ * of ours, no call that waits and no kept settlement has been there for two seconds, or drain_timeout is over, it stops: new
+ * requests are refused with ERR draining while those under way are answered, then clients are left and the store is closed. A
+ * second signal skips the waiting.
  */
 #include "clock.h"
 #include "server.h"
