@@ -1,4 +1,7 @@
-/* done_cache.c - see done_cache.h. A hash table of entries that are linked by their last use as well; the oldest goes first. */
+/*
+ * done_cache.c - see done_cache.h. A hash table of entries that stand in a queue as well. The oldest goes first; one that was used
+ * since goes to the end of the queue instead, so that using one touches no other.
+ */
 #include "done_cache.h"
 
 #include "../proto/mem.h"
@@ -11,6 +14,7 @@ struct done_entry {
 	struct done_entry *newer, *older;
 	uint64_t hash;
 	size_t octets; /* all of this entry */
+	bool used;     /* since it came to its place in the queue */
 	struct slice key;
 	struct record record;
 	int64_t now;     /* the store's, when it answered */
@@ -28,7 +32,7 @@ static struct done_entry **bucket_of(const struct done_cache *cache, uint64_t ha
 	return &cache->bucket[hash & (cache->bucket_count - 1)];
 }
 
-static void use_link(struct done_cache *cache, struct done_entry *entry)
+static void queue_join(struct done_cache *cache, struct done_entry *entry)
 {
 	entry->newer = NULL;
 	entry->older = cache->newest;
@@ -39,7 +43,7 @@ static void use_link(struct done_cache *cache, struct done_entry *entry)
 	cache->newest = entry;
 }
 
-static void use_unlink(struct done_cache *cache, struct done_entry *entry)
+static void queue_leave(struct done_cache *cache, struct done_entry *entry)
 {
 	if (entry->newer != NULL)
 		entry->newer->older = entry->older;
@@ -58,7 +62,7 @@ static void entry_remove(struct done_cache *cache, struct done_entry *entry)
 	while (*link != entry)
 		link = &(*link)->chain;
 	*link = entry->chain;
-	use_unlink(cache, entry);
+	queue_leave(cache, entry);
 	cache->count--;
 	cache->octets -= entry->octets;
 	mem_free(entry);
@@ -109,6 +113,21 @@ static bool buckets_grow(struct done_cache *cache)
 	return true;
 }
 
+static void make_room(struct done_cache *cache, size_t octets)
+{
+	while (cache->octets + octets > cache->max_octets) {
+		struct done_entry *entry = cache->oldest;
+
+		if (!entry->used) {
+			entry_remove(cache, entry);
+			continue;
+		}
+		entry->used = false;
+		queue_leave(cache, entry);
+		queue_join(cache, entry);
+	}
+}
+
 void done_cache_put(struct done_cache *cache, const struct op *op)
 {
 	const struct record *rec = &op->record;
@@ -126,8 +145,7 @@ void done_cache_put(struct done_cache *cache, const struct op *op)
 	entry = mem_alloc(octets);
 	if (entry == NULL)
 		return;
-	while (cache->octets + octets > cache->max_octets)
-		entry_remove(cache, cache->oldest);
+	make_room(cache, octets);
 	/* Of owner and token the table says nothing once a record is settled. */
 	*entry = (struct done_entry){.hash = hash_slice(&cache->seed, op->key),
 				     .octets = octets,
@@ -142,7 +160,7 @@ void done_cache_put(struct done_cache *cache, const struct op *op)
 	entry->record.owner = entry->record.token = SLICE_ABSENT;
 	entry->chain = *bucket_of(cache, entry->hash);
 	*bucket_of(cache, entry->hash) = entry;
-	use_link(cache, entry);
+	queue_join(cache, entry);
 	cache->count++;
 	cache->octets += octets;
 }
@@ -169,8 +187,7 @@ bool done_cache_answers(struct done_cache *cache, struct op *op, int64_t now_ms)
 	op->record.fp = SLICE_ABSENT;
 	op->store_mem = text;
 	op->record.result = slice_copy(&text, op->record.result);
-	use_unlink(cache, entry);
-	use_link(cache, entry);
+	entry->used = true;
 	cache->hits++;
 	return true;
 }

@@ -24,7 +24,7 @@ struct done_cache {
 	size_t octets, count;
 	struct done_entry **bucket; /* a power of two of them; NULL before the first entry */
 	size_t bucket_count;
-	struct done_entry *newest, *oldest; /* by their last use */
+	struct done_entry *newest, *oldest; /* of the queue */
 	uint64_t hits;
 };
 

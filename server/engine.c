@@ -163,8 +163,8 @@ bool engine_submit(struct engine *engine, struct op *op, int64_t now_ms)
 	}
 	if (!bonds_prepare(engine, op))
 		return false;
-	slot = slots_find(&engine->slots, op->key);
-	if (slot == NULL && (slot = slots_add(&engine->slots, op->key)) == NULL) {
+	slot = slots_get(&engine->slots, op->key);
+	if (slot == NULL) {
 		bonds_unprepare(engine, op);
 		return false;
 	}
@@ -401,8 +401,8 @@ bool engine_ask_own(struct engine *engine, struct slice key, const struct ask *a
 		memcpy(text, ask->token.data, ask->token.len);
 		op->ask.token = (struct slice){text, ask->token.len};
 	}
-	slot = slots_find(&engine->slots, op->key);
-	if (slot == NULL && (slot = slots_add(&engine->slots, op->key)) == NULL) {
+	slot = slots_get(&engine->slots, op->key);
+	if (slot == NULL) {
 		mem_free(op);
 		return false;
 	}

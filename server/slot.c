@@ -63,9 +63,8 @@ static struct slice key_of(const struct slot *slot)
 	return slot->waiters.first != NULL ? slot->waiters.first->key : slot->bonds->key;
 }
 
-struct slot *slots_find(struct slots *slots, struct slice key)
+static struct slot *find(struct slots *slots, struct slice key, uint64_t hash)
 {
-	uint64_t hash = hash_slice(&slots->seed, key);
 	struct slot *slot = *bucket_of(slots, hash);
 
 	while (slot != NULL && !(slot->hash == hash && slice_equal(key_of(slot), key)))
@@ -73,12 +72,20 @@ struct slot *slots_find(struct slots *slots, struct slice key)
 	return slot;
 }
 
-struct slot *slots_add(struct slots *slots, struct slice key)
+struct slot *slots_find(struct slots *slots, struct slice key)
+{
+	return slots->count == 0 ? NULL : find(slots, key, hash_slice(&slots->seed, key));
+}
+
+struct slot *slots_get(struct slots *slots, struct slice key)
 {
 	uint64_t hash = hash_slice(&slots->seed, key);
-	struct slot *slot = slots->spare;
+	struct slot *slot = find(slots, key, hash);
 	struct slot **bucket;
 
+	if (slot != NULL)
+		return slot;
+	slot = slots->spare;
 	if (slot != NULL)
 		slots->spare = slot->chain;
 	else if ((slot = mem_alloc(sizeof *slot)) == NULL)

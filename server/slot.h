@@ -38,8 +38,8 @@ bool slots_init(struct slots *slots, const struct hash_seed *seed); /* false: no
 void slots_release(struct slots *slots);
 /* NULL: the key has no slot. */
 struct slot *slots_find(struct slots *slots, struct slice key);
-/* An empty slot for this key, which some op or bond in it must have before the next call. NULL: no memory. */
-struct slot *slots_add(struct slots *slots, struct slice key);
+/* Its slot, or an empty one, which some op or bond in it must have before the next call. NULL: no memory. */
+struct slot *slots_get(struct slots *slots, struct slice key);
 /* Takes away a slot that is empty. */
 void slots_remove(struct slots *slots, struct slot *slot);
 bool slot_empty(const struct slot *slot);
