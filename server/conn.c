@@ -180,12 +180,15 @@ void conn_end_gone(struct conn *conn)
 		conn_close(conn);
 }
 
-void conn_set_drop_gone(struct conn_set *set)
+void conn_set_beat(struct conn_set *set)
 {
 	/* Of all others libuv tells. */
 	for (struct conn *conn = set->first; conn != NULL; conn = conn->next) {
 		if (conn->eof || conn->finishing || held_back(conn))
 			conn_end_gone(conn);
+		if (conn->nonsense >= CONN_NONSENSE && !conn->closing)
+			dirty_mark(conn);
+		conn->nonsense = 0;
 	}
 }
 

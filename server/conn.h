@@ -19,6 +19,7 @@
 #include "../proto/proto.h"
 
 #define CONN_STRANGERS 16
+#define CONN_NONSENSE 100
 
 struct conn;
 
@@ -83,9 +84,13 @@ bool conn_open(struct conn_set *set, int fd, void *session);
  * bodies are not kept: so a flood of them takes nothing from the others. */
 bool conn_open_stranger(struct conn_set *set, int fd, void *session);
 void *conn_session(struct conn *conn);
-/* Ends the connections whose peer is gone although something is still to be answered: of a peer that is not read, since its input
- * has ended or is held back, libuv says nothing, and one that only closed its writing half still reads. Walks over all. */
-void conn_set_drop_gone(struct conn_set *set);
+/* Each second. Ends the connections whose peer is gone although something is still to be answered: of a peer that is not read, since
+ * its input has ended or is held back, libuv says nothing, and one that only closed its writing half still reads. Reads on where
+ * conn_nonsense has stopped it. Walks over all. */
+void conn_set_beat(struct conn_set *set);
+/* From inside handler->request: that was no request. Who says more of that than CONN_NONSENSE in a second is not read for the rest of
+ * it, so that a flood of it takes no time from the others. */
+void conn_nonsense(struct conn *conn);
 
 /* The peer has closed both halves, whether or not libuv has told. A call of the kernel. */
 bool conn_gone(const struct conn *conn);

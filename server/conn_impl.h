@@ -32,6 +32,7 @@ struct conn {
 	bool listening;     /* its end of input is no end */
 	bool stranger;      /* see conn_open_stranger */
 	struct conn **seat; /* its place among the strangers; NULL: none */
+	unsigned nonsense;  /* that it has said since the last beat */
 
 	/* out */
 	char *out;
@@ -62,7 +63,7 @@ void turn_end(struct conn_set *set, struct turn *turn, bool heard);
 void conn_end_gone(struct conn *conn);
 
 /* conn_in.c */
-/* The client does not take its answers, or has too much under way. */
+/* The client does not take its answers, has too much under way, or talks nonsense. */
 bool held_back(const struct conn *conn);
 /* Asks libuv to read, where that may be. */
 void read_on(struct conn *conn);

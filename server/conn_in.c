@@ -16,7 +16,8 @@ bool held_back(const struct conn *conn)
 {
 	size_t unread = conn->out_len + conn->held_octets + conn->expected;
 
-	return conn->turns >= conn->set->limits.max_turns || unread > conn->set->limits.max_unread;
+	return conn->turns >= conn->set->limits.max_turns || unread > conn->set->limits.max_unread ||
+	       conn->nonsense >= CONN_NONSENSE;
 }
 
 static bool keep_line(struct conn *conn, const char *line, size_t len)
@@ -225,6 +226,11 @@ void read_on(struct conn *conn)
 		conn_close(conn);
 	else
 		conn->reading = true;
+}
+
+void conn_nonsense(struct conn *conn)
+{
+	conn->nonsense++;
 }
 
 void conn_await_header(struct conn *conn, struct slice line)

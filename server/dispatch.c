@@ -181,6 +181,7 @@ static void on_request(void *arg, struct conn *conn, struct slice line, struct s
 		conn_finish(conn);
 	} else if (code != ERR_NONE) {
 		dispatch->stats->parse_refusals++;
+		conn_nonsense(conn);
 		call_refuse(call, code, err.text);
 	} else if (dispatch->stopping) {
 		call_refuse(call, ERR_DRAINING, "the daemon is leaving; nothing was done");

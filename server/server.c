@@ -165,7 +165,7 @@ static void on_beat(uv_timer_t *timer)
 
 	if (server->notify.watchdog_ms > 0)
 		sdnotify_send(&server->notify, "WATCHDOG=1");
-	conn_set_drop_gone(&server->conns);
+	conn_set_beat(&server->conns);
 	admin_expire(&server->admin, now_ms);
 	watch_remind(&server->dispatch.watchers);
 	if (server->counted_ms == 0 || now_ms - server->counted_ms >= COUNT_EVERY_MS)

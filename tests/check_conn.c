@@ -41,6 +41,8 @@ static void on_request(void *arg, struct conn *conn, struct slice line, struct s
 		return;
 	}
 	turn_open(&s->turn, conn, true);
+	if (slice_equal(line, SLICE_OF("nonsense")))
+		conn_nonsense(conn);
 	s->turn.watched = watch;
 	if (answer_at_once)
 		turn_answer(&s->turn, SLICE_OF("OK\n"), SLICE_ABSENT);
@@ -395,12 +397,12 @@ START_TEST(half_closed_and_then_gone_is_found)
 	say(fd, "a\n");
 	shutdown(fd, SHUT_WR);
 	pump();
-	conn_set_drop_gone(&set);
+	conn_set_beat(&set);
 	ck_assert(!seen[0].gone);
 	close(fd);
 	pump();
 	ck_assert(!seen[0].gone); /* libuv does not tell */
-	conn_set_drop_gone(&set);
+	conn_set_beat(&set);
 	ck_assert(seen[0].gone);
 }
 END_TEST
@@ -411,13 +413,37 @@ START_TEST(gone_while_held_back_is_found)
 
 	set.limits.max_turns = 1;
 	say(fd, "a\nb\n");
-	conn_set_drop_gone(&set);
+	conn_set_beat(&set);
 	ck_assert(!seen[0].gone);
 	close(fd);
 	pump();
 	ck_assert(!seen[0].gone);
-	conn_set_drop_gone(&set);
+	conn_set_beat(&set);
 	ck_assert(seen[0].gone);
+}
+END_TEST
+
+/* One who floods is read on from second to second; what he sends with sense in it then waits, and others do not. */
+START_TEST(nonsense_is_not_read_on_at_once)
+{
+	int fd = open_pair(), other = open_pair();
+
+	answer_at_once = true;
+	for (int i = 0; i < CONN_NONSENSE + 20; i++)
+		ck_assert_int_eq(send(fd, "nonsense\n", 9, 0), 9);
+	say(fd, "a\n");
+	ck_assert_int_eq(seen_count, CONN_NONSENSE);
+	say(other, "b\n");
+	ck_assert_int_eq(seen_count, CONN_NONSENSE + 1);
+	conn_set_beat(&set);
+	pump();
+	ck_assert_int_eq(seen_count, CONN_NONSENSE + 22);
+	/* With sense in it it is never too much. */
+	for (int i = 0; i < 3 * CONN_NONSENSE; i++)
+		say(fd, "a\n");
+	ck_assert_int_eq(seen_count, 4 * CONN_NONSENSE + 22);
+	close(fd);
+	close(other);
 }
 END_TEST
 
@@ -428,12 +454,12 @@ START_TEST(gone_after_its_last_request_is_found)
 	say(fd, "a\n");
 	conn_finish(set.first);
 	say(fd, "b\n"); /* from here on nothing is read */
-	conn_set_drop_gone(&set);
+	conn_set_beat(&set);
 	ck_assert(!seen[0].gone);
 	close(fd);
 	pump();
 	ck_assert(!seen[0].gone);
-	conn_set_drop_gone(&set);
+	conn_set_beat(&set);
 	ck_assert(seen[0].gone);
 }
 END_TEST
@@ -560,6 +586,7 @@ int main(void)
 	tcase_add_test(tests, who_is_gone_is_let_go_where_that_is_read);
 	tcase_add_test(tests, half_closed_and_then_gone_is_found);
 	tcase_add_test(tests, gone_while_held_back_is_found);
+	tcase_add_test(tests, nonsense_is_not_read_on_at_once);
 	tcase_add_test(tests, gone_after_its_last_request_is_found);
 	tcase_add_test(tests, strangers_make_room_for_each_other);
 	tcase_add_test(tests, the_bodies_of_strangers_are_not_kept);

@@ -311,7 +311,7 @@ START_TEST(a_win_behind_an_answer_that_never_came)
 	pump();
 	ck_assert_int_eq(stored.state, STATE_CLAIMED); /* it still reads */
 	close(fd);
-	conn_set_drop_gone(&set);
+	conn_set_beat(&set);
 	pump();
 	ck_assert_int_eq(stored.state, STATE_FREE);
 	store_answers(first);

@@ -274,7 +274,7 @@ static void settle(struct play *play)
 static void pass(struct play *play, int64_t ms)
 {
 	now_us += ms * 1000;
-	conn_set_drop_gone(&play->conns);
+	conn_set_beat(&play->conns);
 	turn(play);
 }
 
