@@ -28,12 +28,6 @@ static void on_op_done(void *arg, struct op *op)
 	engine_done(server->engine, op, clock_mono_ms());
 }
 
-static void on_key_changed(void *arg, struct slice key)
-{
-	(void)arg; /* no store of this version has notifications */
-	(void)key;
-}
-
 static void on_made(void *arg, const char *where)
 {
 	struct server *server = arg;
@@ -281,7 +275,7 @@ static bool start_engine(struct server *server, struct errbuf *err)
 static bool start_store(struct server *server, struct errbuf *err)
 {
 	struct store_options options = {server->conf->store_timeout_ms, STORE_IN_FLIGHT, conf_owns_store(server->conf)};
-	struct store_events events = {on_op_done, on_key_changed, on_made, on_health, server};
+	struct store_events events = {on_op_done, on_made, on_health, server};
 
 	return store_open(&server->store, server->conf->store, &options, &server->loop, &events, err);
 }

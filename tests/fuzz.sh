@@ -1,7 +1,8 @@
 #!/bin/bash
 # fuzz.sh - runs the fuzz targets against made-up input, with the sanitizers on: `./dev fuzz`.
 #
-#   tests/fuzz.sh [--seconds N] [TARGET...]     all targets by default; N for each, so that by default it is five minutes in all
+#   tests/fuzz.sh [--seconds N] [--seed S] [TARGET...]     all targets by default; N for each, so that by default it is five minutes
+#                                               in all; with the same seed the same inputs are made, as far as it gets
 #   tests/fuzz.sh --keep [TARGET...]            what the runs before have found goes into tests/fuzz/corpus/, as few as reach the same
 #
 # Two targets run at a time. They begin with tests/fuzz/corpus/TARGET; what libFuzzer finds stays in build-fuzz/TARGET, so that the
@@ -15,13 +16,14 @@ all='request reply value json conf row client conn'
 most=2 # at a time
 max_len=700
 seconds=
+seed=0
 keep=
 passed=0
 failed=0
 
 usage()
 {
-	echo 'usage: tests/fuzz.sh [--seconds N | --keep] [TARGET...]' >&2
+	echo 'usage: tests/fuzz.sh [--seconds N] [--seed S] [TARGET...], or --keep [TARGET...]' >&2
 	exit 64
 }
 
@@ -57,7 +59,7 @@ words()
 fuzz()
 {
 	mkdir -p "$out/$1" "$corpus/$1" &&
-		"$out/$1.program" -max_total_time="$seconds" -timeout=20 -max_len="$max_len" -use_value_profile=1 -verbosity=1 \
+		"$out/$1.program" -max_total_time="$seconds" -seed="$seed" -timeout=20 -max_len="$max_len" -use_value_profile=1 -verbosity=1 \
 			-dict="$out/words" -artifact_prefix="$out/$1." "$out/$1" "$corpus/$1" </dev/null >"$out/$1.log" 2>&1
 }
 
@@ -88,6 +90,11 @@ while [ $# -gt 0 ]; do
 	--seconds)
 		seconds=${2:-}
 		[[ $seconds =~ ^[1-9][0-9]*$ ]] || usage
+		shift
+		;;
+	--seed)
+		seed=${2:-}
+		[[ $seed =~ ^[0-9]+$ ]] || usage
 		shift
 		;;
 	--keep) keep=yes ;;

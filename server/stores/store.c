@@ -154,12 +154,6 @@ void store_done(struct store *front, struct op *op)
 
 /* ---- what else there is to know ---- */
 
-void store_changed(struct store *front, struct slice key)
-{
-	if (front->events.key_changed)
-		front->events.key_changed(front->events.arg, key);
-}
-
 void store_made(struct store *front, const char *where)
 {
 	if (front->events.made)

@@ -21,8 +21,6 @@ struct store;
 /* What comes back up. All on the loop's thread. */
 struct store_events {
 	void (*op_done)(void *arg, struct op *op);
-	/* Waiters may try again; a hint, may be lost or come for nothing. */
-	void (*key_changed)(void *arg, struct slice key);
 	/* There was no store, so a new and empty one has been made: what had been done is not known there. */
 	void (*made)(void *arg, const char *where);
 	/* When it changes; why is for people, no passwords in it. */
@@ -81,7 +79,6 @@ const struct store_stats *store_stats(const struct store *store);
 /* ---- for drivers ---- */
 
 void store_done(struct store *front, struct op *op); /* op is answered: counts it and tells the engine */
-void store_changed(struct store *front, struct slice key);
 void store_health(struct store *front, bool up, const char *why); /* told up only on a change */
 void store_made(struct store *front, const char *where);
 void store_closed(struct store *front);
