@@ -30,6 +30,7 @@ usage()
 # The objects, built as libFuzzer wants them.
 build()
 {
+	[ -x configure ] || ./autogen.sh || return 1
 	mkdir -p "$out/objects" && cd "$out/objects" || return 1
 	if [ ! -f config.status ]; then
 		../../configure --quiet CC=clang CFLAGS='-O1 -g -fsanitize=fuzzer-no-link' \
