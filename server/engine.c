@@ -12,7 +12,8 @@
  * A settlement that the store could not take stays at the head of its queue, with all others of its key behind it, and goes to the
  * store again and again; see kept.h.
  *
- * A call that may wait is parked in its key's slot instead of being answered HELD; see waiters.c.
+ * A call that may wait is parked in its key's slot instead of being answered HELD; see waiters.c. A CLAIM that another one's answer
+ * answers as well, or one of an outcome that is remembered, never gets to the store; see collapse.h and done_cache.h.
  *
  * Every op has the same time limit, so the list by deadline is the list by submission. An undo has none: it waits until
  * the store has had it.
