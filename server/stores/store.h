@@ -78,7 +78,7 @@ const struct store_stats *store_stats(const struct store *store);
 
 /* ---- for drivers ---- */
 
-void store_done(struct store *front, struct op *op); /* op is answered: counts it and tells the engine */
+void store_done(struct store *front, struct op *op);              /* op is answered: counts it and tells the engine */
 void store_health(struct store *front, bool up, const char *why); /* told up only on a change */
 void store_made(struct store *front, const char *where);
 void store_closed(struct store *front);
