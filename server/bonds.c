@@ -254,7 +254,7 @@ static void take_over(struct engine *engine, struct slot *slot, struct bond *fre
 	}
 }
 
-void bonds_tie(struct engine *engine, struct slot *slot, struct op *op, int64_t now_ms)
+void bonds_tie(struct engine *engine, struct slot *slot, struct op *op)
 {
 	bool granted = op->verdict.word == WORD_WON || op->verdict.word == WORD_OK;
 	/* A win that is re-affirmed, and a renewal, find a hold that has begun before. */
@@ -271,8 +271,7 @@ void bonds_tie(struct engine *engine, struct slot *slot, struct op *op, int64_t 
 	bond->fence = op->record.fence;
 	bond->sure_until_ms = op->sent_ms + record_left_ms(&op->record, op->now);
 	if (op->bind.hold_ms > 0)
-		bond->hold_until_ms =
-		    op->bind.hold_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + op->bind.hold_ms - age_ms;
+		bond->hold_until_ms = time_add(op->sent_ms - age_ms, op->bind.hold_ms);
 	take_over(engine, slot, bond);
 	link_bond(slot, bond);
 	arm(engine, bond);

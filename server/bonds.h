@@ -38,7 +38,7 @@ void bonds_received(struct slot *slot, const struct op *op);
 /* The store has answered an op of this key: what we know is confirmed, or over. */
 void bonds_see(struct engine *engine, struct slot *slot, struct op *op, int64_t now_ms);
 /* The op is going to be answered: what it was granted is tied to its connection. */
-void bonds_tie(struct engine *engine, struct slot *slot, struct op *op, int64_t now_ms);
+void bonds_tie(struct engine *engine, struct slot *slot, struct op *op);
 /* This win is taken back: nothing is told. */
 void bonds_forget(struct engine *engine, struct slot *slot, int64_t fence);
 /* The connection has ended. */

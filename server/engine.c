@@ -228,7 +228,7 @@ static void serve_next(struct engine *engine, struct slot *slot, const struct si
 		due_remove(engine, op);
 		if (waiters_park(engine, slot, op, now_ms))
 			continue;
-		bonds_tie(engine, slot, op, now_ms);
+		bonds_tie(engine, slot, op);
 		queue_append(answered, op);
 	}
 }
@@ -256,7 +256,7 @@ static void finish(struct engine *engine, struct op *op, int64_t now_ms)
 	sight_take(&sight, op);
 	parked = waiters_park(engine, slot, op, now_ms);
 	if (!parked) {
-		bonds_tie(engine, slot, op, now_ms);
+		bonds_tie(engine, slot, op);
 		waiters_wake(engine, slot, op, now_ms);
 	}
 	serve_next(engine, slot, &sight, &answered, now_ms);
@@ -311,12 +311,19 @@ static bool keep(struct engine *engine, struct op *op, int64_t now_ms)
 	return true;
 }
 
+/* It will do for this one, unless its token is another, which may be a wrong one. */
+static bool settles_as(const struct op *before, const struct op *op)
+{
+	return before->ask.verb == op->ask.verb && before->ask.fence == op->ask.fence &&
+	       (before->ask.token.data == NULL || slice_equal(before->ask.token, op->ask.token));
+}
+
 /* The same settlement is on its way before this one: that one counts, also where this is its repetition after ERR timeout. */
 static bool settled_before(const struct op *op)
 {
 	const struct op *before = op->slot->work.first;
 
-	while (before != op && !(before->ask.verb == op->ask.verb && before->ask.fence == op->ask.fence))
+	while (before != op && !settles_as(before, op))
 		before = before->next;
 	return before != op;
 }
