@@ -8,8 +8,8 @@
  *     settled it may have done so through another daemon;
  *   - its wait is over: it asks once more and is answered, whatever the answer is;
  *   - its client has gone (engine_leave). One that is gone before its connection has told is passed over.
- * A store that does not answer is waited out as well: the call keeps its token, so that a claim which was made after
- * all is its own.
+ * A store that refuses, or leaves a call in doubt, is waited out as well: the call keeps its token, so that a claim which was made
+ * after all is its own.
  */
 #include "bonds.h"
 #include "engine_impl.h"
