@@ -372,7 +372,7 @@ void bonds_part(struct engine *engine, struct holder *holder, int64_t now_ms)
 		if (bond->sure_until_ms > now_ms) /* for so long it is worth trying */
 			ask.lease = (bond->sure_until_ms - now_ms) * 1000;
 		/* A daemon that leaves has ended the connection itself: the work may go on. Without memory the lease heals it. */
-		if (bond->drop != DROP_KEEP && !holder->unsure && !engine->abandoning)
+		if (bond->drop != DROP_KEEP && !engine->abandoning)
 			engine_ask_own(engine, bond->key, &ask, now_ms);
 		end_bond(engine, bond);
 		engine_tidy(engine, slot);

@@ -12,7 +12,6 @@
 #include "conn_impl.h"
 
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "../proto/mem.h"
@@ -121,24 +120,13 @@ void end_heard(struct conn *conn)
 	}
 }
 
-static bool has_unread(const struct conn *conn)
-{
-	int fd, octets = 0;
-
-	return conn->in_len > 0 || conn->drain > 0 ||
-	       (uv_fileno((const uv_handle_t *)&conn->pipe, &fd) == 0 && ioctl(fd, FIONREAD, &octets) == 0 &&
-		octets > 0);
-}
-
 void conn_close(struct conn *conn)
 {
 	struct conn_set *set = conn->set;
-	bool unread;
 
 	if (conn->closing)
 		return;
 	conn->closing = true;
-	unread = has_unread(conn);
 	dirty_clear(conn);
 	if (conn->seat != NULL)
 		*conn->seat = NULL;
@@ -147,7 +135,7 @@ void conn_close(struct conn *conn)
 	detach(conn, &conn->open);
 	detach(conn, &conn->loose);
 	conn->turns = 0;
-	set->handler.closed(set->handler.arg, conn->session, unread);
+	set->handler.closed(set->handler.arg, conn->session);
 	conn->session = NULL;
 	uv_close((uv_handle_t *)&conn->pipe, on_closed);
 }

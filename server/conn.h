@@ -48,9 +48,8 @@ struct conn_handler {
 	void (*ended)(void *arg, struct turn *turn, bool heard);
 	/* The connection has ended and the turn was not answered: it stays its owner's, who answers it no more. */
 	void (*gone)(void *arg, struct turn *turn);
-	/* The connection is gone; `session` (see conn_open) is to be freed.
-	 * unread: something of what it has sent was not taken up. */
-	void (*closed)(void *arg, void *session, bool unread);
+	/* The connection is gone; `session` (see conn_open) is to be freed. */
+	void (*closed)(void *arg, void *session);
 	void *arg;
 };
 

@@ -261,14 +261,13 @@ static void on_gone(void *arg, struct turn *turn)
 		engine_leave(dispatch->engine, &call->op);
 }
 
-static void on_closed(void *arg, void *session, bool unread)
+static void on_closed(void *arg, void *session)
 {
 	struct dispatch *dispatch = arg;
 	struct session *ended = session;
 
 	dispatch->stats->connections--;
 	watch_end(&dispatch->watchers, &ended->watcher);
-	ended->holder.unsure = unread;
 	engine_part(dispatch->engine, &ended->holder, clock_mono_ms());
 	session_free(ended);
 }

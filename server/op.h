@@ -59,7 +59,6 @@ struct counts {
  * says when it ends. */
 struct holder {
 	struct bond *first;
-	bool unsure; /* a settlement may be among what it said last and nobody has read: nothing is dropped */
 };
 
 /* What becomes of a claim whose connection ends before a settlement. */

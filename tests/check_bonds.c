@@ -48,7 +48,7 @@ static void setup(void)
 	store = STORE_WELL;
 	heard[0] = changes[0] = '\0';
 	record = (struct record){.state = STATE_ABSENT};
-	here = there = (struct holder){.first = NULL};
+	here = there = (struct holder){NULL};
 	engine_rig_open(&limits, on_changed, on_told);
 }
 

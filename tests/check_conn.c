@@ -24,7 +24,7 @@ struct seen {
 static uv_loop_t loop;
 static struct conn_set set;
 static struct seen seen[TURNS];
-static int seen_count, closed_count, unread_count;
+static int seen_count, closed_count;
 static char http_line[256];
 static bool watch, answer_at_once;
 static char large[MANY_OCTETS];
@@ -78,9 +78,8 @@ static void on_gone(void *arg, struct turn *turn)
 	((struct seen *)(void *)turn)->gone = true;
 }
 
-static void on_closed(void *arg, void *session, bool unread)
+static void on_closed(void *arg, void *session)
 {
-	unread_count += unread;
 	(void)arg;
 	(void)session;
 	closed_count++;
@@ -92,7 +91,7 @@ static void setup(void)
 	memset(&set, 0, sizeof set);
 	memset(seen, 0, sizeof seen);
 	memset(large, 'x', sizeof large);
-	seen_count = closed_count = unread_count = 0;
+	seen_count = closed_count = 0;
 	http_line[0] = '\0';
 	watch = true;
 	answer_at_once = false;
@@ -424,27 +423,6 @@ START_TEST(gone_while_held_back_is_found)
 }
 END_TEST
 
-START_TEST(what_was_not_read_is_told_at_the_end)
-{
-	int fd = open_pair();
-
-	set.limits.max_turns = 1;
-	say(fd, "a\nb\n");
-	close(fd);
-	conn_set_beat(&set);
-	pump();
-	ck_assert_int_eq(closed_count, 1);
-	ck_assert_int_eq(unread_count, 1);
-	set.limits.max_turns = 3;
-	fd = open_pair();
-	say(fd, "a\nb\n");
-	close(fd);
-	pump();
-	ck_assert_int_eq(closed_count, 2);
-	ck_assert_int_eq(unread_count, 1);
-}
-END_TEST
-
 /* One who floods is read on from second to second; what he sends with sense in it then waits, and others do not. */
 START_TEST(nonsense_is_not_read_on_at_once)
 {
@@ -608,7 +586,6 @@ int main(void)
 	tcase_add_test(tests, who_is_gone_is_let_go_where_that_is_read);
 	tcase_add_test(tests, half_closed_and_then_gone_is_found);
 	tcase_add_test(tests, gone_while_held_back_is_found);
-	tcase_add_test(tests, what_was_not_read_is_told_at_the_end);
 	tcase_add_test(tests, nonsense_is_not_read_on_at_once);
 	tcase_add_test(tests, gone_after_its_last_request_is_found);
 	tcase_add_test(tests, strangers_make_room_for_each_other);

@@ -485,7 +485,7 @@ tests_check_scenarios_SOURCES = tests/scenarios/play.c tests/scenarios/script_cl
 tests_check_scenarios_LDADD = libserver.la
 TESTS += tests/check_scenarios
 EXTRA_DIST += tests/scenarios/README tests/scenarios/atleast.txt tests/scenarios/drain_kept.txt \
-	tests/scenarios/done_cache.txt tests/scenarios/hot_key.txt tests/scenarios/drop_unread.txt tests/scenarios/kept_other_token.txt tests/scenarios/hold_slow_win.txt tests/scenarios/drain_quiet.txt tests/scenarios/drain_stranger.txt tests/scenarios/drain_timeout.txt tests/scenarios/drop_against_settlement.txt \
+	tests/scenarios/done_cache.txt tests/scenarios/hot_key.txt tests/scenarios/kept_other_token.txt tests/scenarios/hold_slow_win.txt tests/scenarios/drain_quiet.txt tests/scenarios/drain_stranger.txt tests/scenarios/drain_timeout.txt tests/scenarios/drop_against_settlement.txt \
 	tests/scenarios/drop_does.txt tests/scenarios/drop_in_outage.txt tests/scenarios/hold_connection.txt \
 	tests/scenarios/hold_in_doubt.txt tests/scenarios/hold_moves.txt tests/scenarios/hold_refused.txt \
 	tests/scenarios/hold_renews.txt tests/scenarios/idle_renewal.txt tests/scenarios/kept_against_claim.txt \
