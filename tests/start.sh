@@ -37,7 +37,7 @@ same "and nothing is made" 0 $?
 run --store memory:
 exits 'where it listens already' 69 timeout 20 "$bin/claimd" --store "sqlite:$dir/there/other"
 holds 'a new store is told all the same' "$(cat "$dir/err")" '*store_created*'
-stop
+daemon_kill
 
 HOME=$dir/home XDG_STATE_HOME=$dir/home/state STATE_DIRECTORY=$dir/home/a/b/c run
 until_ok "the default store has all its folders made" test -e "$dir/home/a/b/c/claimd.sqlite"
